@@ -1,0 +1,1 @@
+"""skdp.linear_model."""

@@ -1,0 +1,89 @@
+"""The contract of a mechanism: randomness with a guarantee attached."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, Self, TypeVar
+
+from skdp._typing import FloatArray
+from skdp.accounting import Guarantee
+from skdp.random import RandomSource
+
+__all__ = ["AdjacentPair", "Mechanism", "Release"]
+
+Data = TypeVar("Data")
+Out = TypeVar("Out")
+
+
+@dataclass(frozen=True, slots=True)
+class Release(Generic[Out]):
+    """What one call of a mechanism produced.
+
+    Attributes
+    ----------
+    output : object
+        The released value; may be published.
+    spent : Guarantee
+        The guarantee of the release.
+    diagnostics : mapping
+        Side facts such as pass counts and gradient norms. They depend on private data
+        and are NOT covered by the guarantee; estimators drop them.
+    """
+
+    output: Out
+    spent: Guarantee
+    diagnostics: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class AdjacentPair(Generic[Data]):
+    """Two neighbouring data sets on which a mechanism's guarantee is nearly tight."""
+
+    name: str
+    left: Data
+    right: Data
+
+
+class Mechanism(ABC, Generic[Data, Out]):
+    """A randomised function of private data whose guarantee is computed, not claimed.
+
+    Concrete mechanisms are frozen dataclasses of public numbers. The abstract methods
+    are the proof obligation: one that does not say on which neighbours it is hard, or
+    with what density it answers, cannot be instantiated, and every one that exists is
+    audited by the test suite without being named there.
+    """
+
+    @property
+    @abstractmethod
+    def guarantee(self) -> Guarantee:
+        """Guarantee of one :meth:`release`, computed from the fields."""
+
+    @property
+    @abstractmethod
+    def ideal_guarantee(self) -> Guarantee:
+        """Guarantee of the real-valued release whose law :meth:`log_density` states.
+
+        It leaves out the finite-precision step that ends every release, so it is what
+        an exact audit of the density must not exceed.
+        """
+
+    @abstractmethod
+    def release(self, data: Data, source: RandomSource) -> Release[Out]:
+        """Draw the noise, answer, and forget the data."""
+
+    @abstractmethod
+    def log_density(self, output: FloatArray, data: Data) -> float:
+        """Log density, at ``output``, of the ideal real-valued release on ``data``."""
+
+    @abstractmethod
+    def noise(self, output: FloatArray, data: Data) -> FloatArray:
+        """Recover the noise vector that makes the ideal release equal ``output``."""
+
+    @abstractmethod
+    def hard_pairs(self) -> Iterator[AdjacentPair[Data]]:
+        """Yield neighbouring data sets on which the guarantee is nearly attained."""
+
+    @classmethod
+    @abstractmethod
+    def audit_instances(cls) -> Iterator[Self]:
+        """Yield small, medium and extreme parameters for the audits."""
