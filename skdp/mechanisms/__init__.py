@@ -1,1 +1,22 @@
-"""skdp.mechanisms."""
+"""Randomised functions of private data, each with a computed guarantee and a proof."""
+
+from skdp.mechanisms._base import AdjacentPair, Mechanism, Release
+from skdp.mechanisms._gaussian import GaussianMechanism
+from skdp.mechanisms._k_norm import KNormMechanism
+from skdp.mechanisms._noise import GaussianNoise, KNormNoise, NoiseLaw
+from skdp.mechanisms._objective_perturbation import ObjectivePerturbation
+from skdp.mechanisms._smoothing import LatticeLaw, LatticeSmoothing
+
+__all__ = [
+    "AdjacentPair",
+    "GaussianMechanism",
+    "GaussianNoise",
+    "KNormMechanism",
+    "KNormNoise",
+    "LatticeLaw",
+    "LatticeSmoothing",
+    "Mechanism",
+    "NoiseLaw",
+    "ObjectivePerturbation",
+    "Release",
+]

@@ -67,13 +67,21 @@ class Mechanism(ABC, Generic[Data, Out]):
         an exact audit of the density must not exceed.
         """
 
+    @property
+    def lattice(self) -> float:
+        """Step of the lattice that carries the ideal release; 0 for a density."""
+        return 0.0
+
     @abstractmethod
     def release(self, data: Data, source: RandomSource) -> Release[Out]:
         """Draw the noise, answer, and forget the data."""
 
     @abstractmethod
     def log_density(self, output: FloatArray, data: Data) -> float:
-        """Log density, at ``output``, of the ideal real-valued release on ``data``."""
+        """Log density, at ``output``, of the ideal release on ``data``.
+
+        A log probability where :attr:`lattice` is positive.
+        """
 
     @abstractmethod
     def noise(self, output: FloatArray, data: Data) -> FloatArray:
