@@ -1,1 +1,8 @@
-"""skdp.rows."""
+"""What is public about a private row, and passes over all of them."""
+
+from skdp.rows._blocks import RowBlocks, as_row_blocks
+from skdp.rows._l2ball import L2Ball
+from skdp.rows._labels import Labels
+from skdp.rows._private import PrivateRows
+
+__all__ = ["L2Ball", "Labels", "PrivateRows", "RowBlocks", "as_row_blocks"]

@@ -1,1 +1,6 @@
-"""skdp.solvers."""
+"""Minimise a sum over private rows, and certify how well."""
+
+from skdp.solvers._minimise import Solution, minimise
+from skdp.solvers._objective import Objective
+
+__all__ = ["Objective", "Solution", "minimise"]

@@ -1,0 +1,182 @@
+r"""Clipping of rows to an L2 ball, with the constant column of the intercept.
+
+Notation
+--------
+x    one row as the user gave it                                  -> row of ``X``
+R    bound on its norm, a public number                           -> ``data_norm``
+B0   constant appended for the intercept, 0 without one           -> ``intercept_scaling``
+R_t  :math:`\sqrt{R^2 + B_0^2}`, bound on the norm of what is fitted  -> ``radius``
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from skdp._typing import FloatArray, IntArray, MatrixLike
+from skdp._validation import check_positive
+
+__all__ = ["L2Ball", "shrink"]
+
+#: 4 units in the last place cover the rounding of norm, quotient and product, so a
+#: clipped row never exceeds R; a norm summed over many columns needs a little more.
+_SLACK_ULPS, _COLUMNS_PER_ULP = 4, 32
+#: Squares from here on, or overflowing ones, are formed anew from scaled rows.
+_LARGEST_SQUARE = 1e300
+
+
+@dataclass(frozen=True, slots=True)
+class L2Ball:
+    r"""Public bound on the L2 norm of a row, enforced by clipping.
+
+    A row longer than ``data_norm`` is scaled back to it, whatever its size: the map
+    is total, acts on each row alone and never inspects other rows. Rows inside the ball,
+    rows of zeros included, are left as they are.
+
+    Parameters
+    ----------
+    data_norm : float
+        Bound R on the L2 norm of the user's row, from 1e-100 to 1e100.
+    intercept_scaling : float, default=0.0
+        Constant B0 appended to every clipped row as a last coordinate; 0 appends
+        nothing.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+
+    Notes
+    -----
+    ``x * min(1, R / |x|)``, times ``1 - 4 ulp`` for rows that are clipped. Without that
+    factor about one clipped row in fifty ends one unit in the last place outside the
+    ball. Powers of two that scale R and every row scale the result without rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.rows import L2Ball
+    >>> ball = L2Ball(data_norm=1.0, intercept_scaling=0.5)
+    >>> ball.project(np.array([[0.6, 0.8], [3e200, 4e200], [0.0, 0.0]]))
+    array([[0.6, 0.8, 0.5],
+           [0.6, 0.8, 0.5],
+           [0. , 0. , 0.5]])
+    >>> ball.radius
+    1.1180339887498949
+    """
+
+    data_norm: float
+    intercept_scaling: float = 0.0
+
+    def __post_init__(self) -> None:
+        remedy = "Choose a bound on the norm of one row that needs no look at the data."
+        norm = check_positive("data_norm", self.data_norm, remedy=remedy)
+        object.__setattr__(self, "data_norm", norm)
+        if self.intercept_scaling != 0.0:
+            scaling = check_positive(
+                "intercept_scaling",
+                self.intercept_scaling,
+                remedy="Use 0 for rows without a constant column.",
+            )
+            object.__setattr__(self, "intercept_scaling", scaling)
+
+    @property
+    def radius(self) -> float:
+        """Bound on the norm of a row with its constant, ``sqrt(R^2 + B0^2)``."""
+        # squares of numbers within 1e-100 .. 1e100 neither overflow nor vanish
+        return math.sqrt(self.data_norm**2 + self.intercept_scaling**2)
+
+    def n_coefficients(self, n_features: int) -> int:
+        """Return the number of columns of a projected row."""
+        return n_features + (self.intercept_scaling > 0.0)
+
+    def clip_factors(self, X: MatrixLike) -> FloatArray:
+        """Return the factor that clips each row, shape (n,), in [0, 1].
+
+        Parameters
+        ----------
+        X : array or CSR array of shape (n, d)
+            Finite rows of any real dtype.
+        """
+        factors, exponents = self.scaling(X)
+        out: FloatArray = np.ldexp(factors, -exponents)
+        return out
+
+    def project(self, X: MatrixLike) -> FloatArray:
+        """Return the clipped rows followed by the constant, dense, shape (n, d [+ 1]).
+
+        Parameters
+        ----------
+        X : array or CSR array of shape (n, d)
+            Finite rows of any real dtype.
+        """
+        dense = X.toarray() if sp.issparse(X) else np.asarray(X)
+        factors, exponents = self.scaling(dense)
+        n, d = dense.shape
+        out = np.empty((n, self.n_coefficients(d)))
+        out[:, d:] = self.intercept_scaling
+        np.multiply(shrink(dense, exponents), factors[:, None], out=out[:, :d])
+        return out
+
+    def scaling(self, X: MatrixLike) -> tuple[FloatArray, IntArray]:
+        """Return factors f and exponents e with clipped row ``(x 2^-e) f``.
+
+        e is 0 but for rows whose sum of squares leaves the range of float64, where one
+        factor alone could underflow.
+
+        Parameters
+        ----------
+        X : array or CSR array of shape (n, d)
+            Finite rows of any real dtype.
+        """
+        squares = _squared_norms(X)
+        exponents = np.zeros(squares.shape, dtype=np.int64)
+        if not (squares < _LARGEST_SQUARE).all():
+            far = np.flatnonzero(~(squares < _LARGEST_SQUARE))
+            exponents[far] = np.frexp(_largest(X[far]))[1]
+            squares[far] = _squared_norms(shrink(X[far], exponents[far]))
+        norms = np.sqrt(squares, out=squares)
+        ulps = max(_SLACK_ULPS, X.shape[1] // _COLUMNS_PER_ULP)
+        clipped = self.data_norm * (1.0 - ulps * np.finfo(np.float64).eps)
+        outside = norms > self.data_norm
+        # a far row is outside: its norm exceeds 1e149, and R is at most 1e100
+        outside |= exponents != 0
+        factors = np.ones(norms.shape)
+        np.divide(clipped, norms, out=factors, where=outside)
+        return factors, exponents
+
+
+def shrink(X: MatrixLike, exponents: IntArray) -> MatrixLike:
+    """Return the rows times ``2^-e`` in float64; X itself when no e differs from 0."""
+    if not exponents.any():
+        return X
+    if sp.issparse(X):
+        X = X.astype(np.float64)
+        repeated = np.repeat(exponents, np.diff(X.indptr))
+        X.data = np.ldexp(X.data, -repeated)
+        return X
+    return np.ldexp(np.asarray(X, dtype=np.float64), -exponents[:, None])
+
+
+def _squared_norms(X: MatrixLike) -> FloatArray:
+    """Return the sum of squares of each row, infinite where it overflows."""
+    with np.errstate(over="ignore"):
+        if not sp.issparse(X):
+            X = np.asarray(X, dtype=np.float64)
+            dense: FloatArray = np.einsum("ij,ij->i", X, X)
+            return dense
+        data = np.asarray(X.data, dtype=np.float64)
+        sums = np.zeros(X.shape[0])
+        filled = np.flatnonzero(np.diff(X.indptr))
+        if filled.size:
+            sums[filled] = np.add.reduceat(data * data, X.indptr[:-1][filled])
+        return sums
+
+
+def _largest(X: MatrixLike) -> FloatArray:
+    """Return the largest absolute entry of each row."""
+    if sp.issparse(X):
+        return np.asarray(abs(X.astype(np.float64)).max(axis=1).toarray()).ravel()
+    out: FloatArray = np.abs(np.asarray(X, dtype=np.float64)).max(axis=1)
+    return out

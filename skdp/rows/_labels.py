@@ -1,0 +1,84 @@
+"""The public label set of a binary problem, and how labels become signs."""
+
+import numpy as np
+
+from skdp._typing import ArrayLike, FloatArray
+
+__all__ = ["Labels"]
+
+
+class Labels:
+    """Two declared labels, the second of which (in sorted order) is +1.
+
+    A label outside the set becomes 0, the mark of a row of weight zero: one person with
+    an unheard-of label changes neither shapes nor errors.
+
+    Parameters
+    ----------
+    classes : array-like of one or two labels
+        Numbers, strings or booleans, all of one kind. A single label stands for a
+        problem in which the other one is not known; it is encoded as -1.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (1,) or (2,)
+        The labels in sorted order.
+
+    Raises
+    ------
+    ValueError
+        If there are not one or two different labels that can be sorted.
+
+    Examples
+    --------
+    >>> from skdp.rows import Labels
+    >>> Labels(["no", "yes"]).encode(["yes", "no", "maybe"])
+    array([ 1., -1.,  0.])
+    """
+
+    __slots__ = ("classes",)
+
+    def __init__(self, classes: ArrayLike) -> None:
+        remedy = "Declare the two labels of the problem, for example classes=[0, 1]."
+        allowed = "one or two different labels of one kind"
+        given = np.asarray(classes)
+        kinds = {isinstance(label, str) for label in given.ravel().tolist()}
+        mixed = len({isinstance(c, str) for c in np.ravel(_as_objects(classes))}) > 1
+        if given.ndim != 1 or mixed or len(kinds) > 1 or (given != given).any():
+            raise ValueError(
+                f"classes is not a list of labels, got {classes!r}. Allowed: {allowed}. "
+                f"{remedy}"
+            )
+        labels = np.unique(given)
+        if not 1 <= labels.size <= 2:
+            raise ValueError(
+                f"classes must hold one or two different labels, got {labels.size}. "
+                f"Allowed: {allowed}. {remedy}"
+            )
+        labels.flags.writeable = False
+        self.classes = labels
+
+    def __repr__(self) -> str:
+        return f"Labels({self.classes.tolist()!r})"
+
+    def encode(self, y: ArrayLike) -> FloatArray:
+        """Return -1 for the first label, +1 for the second, 0 for any other.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+
+        Returns
+        -------
+        signs : ndarray of shape (n,), float64
+        """
+        given = np.asarray(y)
+        signs = np.zeros(given.shape)
+        for sign, label in zip((-1.0, 1.0), self.classes.tolist(), strict=False):
+            signs[np.asarray(given == label, dtype=bool)] = sign
+        return signs
+
+
+def _as_objects(values: ArrayLike) -> np.ndarray:
+    # np.asarray alone would turn [0, "yes"] into two strings
+    return np.asarray(values, dtype=object)

@@ -1,0 +1,49 @@
+"""Private rows: blocks of raw rows with the ball they are clipped to."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from skdp._typing import FloatArray
+from skdp.rows._blocks import RowBlocks
+from skdp.rows._l2ball import L2Ball
+
+__all__ = ["PrivateRows"]
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateRows:
+    """All rows of a data set and the public ball that bounds each of them.
+
+    How many rows there are is private under add-remove adjacency, so no attribute tells.
+
+    Attributes
+    ----------
+    blocks : RowBlocks
+        The rows as the user gave them, labels encoded as -1, 0 or +1.
+    ball : L2Ball
+        The bound on a row, and the constant of the intercept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.rows import L2Ball, PrivateRows, as_row_blocks
+    >>> blocks = as_row_blocks(np.array([[3.0, 4.0]]), np.array([1.0]))
+    >>> rows = PrivateRows(blocks, L2Ball(1.0, intercept_scaling=0.5))
+    >>> rows.n_coefficients
+    3
+    >>> [(X.round(6), y) for X, y in rows.projected()]
+    [(array([[0.6, 0.8, 0.5]]), array([1.]))]
+    """
+
+    blocks: RowBlocks
+    ball: L2Ball
+
+    @property
+    def n_coefficients(self) -> int:
+        """Length of a coefficient vector; the intercept's comes last."""
+        return self.ball.n_coefficients(self.blocks.n_features)
+
+    def projected(self) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield clipped dense blocks with their constant column, and labels."""
+        for X, y in self.blocks:
+            yield self.ball.project(X), y

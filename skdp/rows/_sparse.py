@@ -1,0 +1,62 @@
+"""Blocks of a sparse matrix: successive rows in CSR form."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import scipy.sparse as sp
+
+from skdp._typing import FloatArray, MatrixLike
+from skdp.rows._array import BLOCK_ELEMENTS, part_starts
+
+__all__ = ["SparseBlocks"]
+
+#: Rows of a block when rows are nearly empty.
+_MAX_ROWS = 2**14
+
+
+class SparseBlocks:
+    """Rows of a sparse matrix; other formats than CSR are converted once.
+
+    Parameters
+    ----------
+    X : sparse array or matrix of shape (n, d)
+    y : ndarray of shape (n,)
+    block_rows : int, optional
+    starts : range, optional
+        First rows of the blocks; all of them by default.
+    """
+
+    def __init__(
+        self,
+        X: MatrixLike,
+        y: np.ndarray,
+        block_rows: int | None = None,
+        starts: range | None = None,
+    ) -> None:
+        self._X = sp.csr_array(X)
+        # duplicates would make the norm of a row wrong; a user's array is not changed
+        if not self._X.has_canonical_format:
+            self._X = self._X.copy()
+            self._X.sum_duplicates()
+        self._y = y
+        n = self._X.shape[0]
+        filled = max(1, self._X.nnz // max(1, n))
+        self._block_rows = block_rows or min(_MAX_ROWS, 1 + BLOCK_ELEMENTS // filled)
+        self._starts = starts or range(0, n, self._block_rows)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of X."""
+        return int(self._X.shape[1])
+
+    def __iter__(self) -> Iterator[tuple[MatrixLike, FloatArray]]:
+        for start in self._starts:
+            rows = slice(start, start + self._block_rows)
+            yield self._X[rows], self._y[rows].astype(np.float64, copy=False)
+
+    def part(self, fraction: float, max_rows: int) -> "SparseBlocks | None":
+        """Return short runs of rows spread evenly over the table."""
+        run, starts = part_starts(
+            self._X.shape[0], fraction, max_rows, self._block_rows
+        )
+        return SparseBlocks(self._X, self._y, run, starts) if starts else None

@@ -1,0 +1,54 @@
+"""Clipped rows in the units of the solver, without a clipped copy.
+
+Notation
+--------
+s      power of two next to the radius R_t                          -> ``unit``
+x, f   raw row and its clip factor over s: the fitted row is (f x, B0 / s)
+theta  coefficients in units of 1/s, so margins are the user's margins
+
+With every length divided by a power of two, scaling all rows and R by another one
+changes no bit of what the solver sees: equivariance is exact, without a line of code.
+"""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import scipy.sparse as sp
+
+from skdp._typing import FloatArray, IntArray, MatrixLike
+from skdp.rows import L2Ball, RowBlocks
+from skdp.rows._l2ball import shrink
+
+__all__ = ["Table"]
+
+
+class Table:
+    """Blocks of ``(x, y, f)``; clip factors are computed in the first pass and kept.
+
+    Parameters
+    ----------
+    blocks : RowBlocks
+    ball : L2Ball
+    """
+
+    def __init__(self, blocks: RowBlocks, ball: L2Ball) -> None:
+        self._blocks, self._ball = blocks, ball
+        self.unit = math.ldexp(1.0, math.frexp(ball.radius)[1])
+        self.constant = ball.intercept_scaling / self.unit
+        self.n_features = blocks.n_features
+        self.n_coefficients = ball.n_coefficients(blocks.n_features)
+        self._factors: list[FloatArray] = []
+        self._exponents: list[IntArray | None] = []
+
+    def __iter__(self) -> Iterator[tuple[MatrixLike, FloatArray, FloatArray]]:
+        """Yield raw rows in float64, their labels, and their factors."""
+        for index, (x, y) in enumerate(self._blocks):
+            x = x if sp.issparse(x) else np.asarray(x, dtype=np.float64)
+            if index == len(self._factors):
+                factors, exponents = self._ball.scaling(x)
+                factors /= self.unit
+                self._factors.append(factors)
+                self._exponents.append(exponents if exponents.any() else None)
+            far = self._exponents[index]
+            yield (x if far is None else shrink(x, far)), y, self._factors[index]
