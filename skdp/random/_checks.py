@@ -35,7 +35,7 @@ def check_scale(scale: object) -> Fraction:
             f"scale must be an exact number, got {scale!r} of type "
             f"{type(scale).__name__}. Allowed: {allowed}. {remedy}"
         )
-    if not (math.isfinite(scale) if not isinstance(scale, numbers.Rational) else True):
+    if not isinstance(scale, numbers.Rational) and not math.isfinite(scale):
         raise ValueError(
             f"scale must be finite, got {scale!r}. Allowed: {allowed}. {remedy}"
         )
