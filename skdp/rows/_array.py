@@ -6,14 +6,22 @@ import numpy as np
 
 from skdp._typing import FloatArray
 
-__all__ = ["BLOCK_ELEMENTS", "ArrayBlocks", "part_starts"]
+__all__ = [
+    "BLOCK_ELEMENTS",
+    "GATHERED_ELEMENTS",
+    "ArrayBlocks",
+    "default_block_rows",
+    "part_starts",
+]
 
 #: A block of 2^17 float64 is a megabyte: it and its weighted copy stay in cache.
 BLOCK_ELEMENTS = 2**17
 #: Fewer rows cost more in calls than in arithmetic; more leave the cache.
 _MIN_ROWS, _MAX_ROWS = 16, 4096
-#: A part is made of this many runs of adjacent rows, or as many as there are rows.
+#: A part is made of at least this many runs of adjacent rows.
 _RUNS = 128
+#: A part up to this size (8 MiB in float64) is copied together.
+GATHERED_ELEMENTS = 2**20
 
 
 def default_block_rows(n_features: int) -> int:
@@ -55,25 +63,28 @@ class ArrayBlocks:
             rows = slice(start, start + self._block_rows)
             yield self._X[rows], self._y[rows].astype(np.float64, copy=False)
 
-    def part(self, fraction: float, max_rows: int) -> "ArrayBlocks | None":
-        """Return short runs of rows spread evenly over the table."""
-        run, starts = part_starts(
-            self._X.shape[0], fraction, max_rows, self._block_rows
-        )
-        return ArrayBlocks(self._X, self._y, run, starts) if starts else None
+    def part(self, fraction: float) -> "tuple[ArrayBlocks, float] | None":
+        """Return short runs of rows spread evenly over the table, and their share."""
+        n = self._X.shape[0]
+        run, starts = part_starts(n, fraction, self._block_rows)
+        if not starts:
+            return None
+        share = run * len(starts) / n
+        if run * len(starts) * self.n_features > GATHERED_ELEMENTS:
+            return ArrayBlocks(self._X, self._y, run, starts), share
+        rows = np.add.outer(starts, np.arange(run)).ravel()
+        return ArrayBlocks(self._X[rows], self._y[rows]), share
 
 
-def part_starts(
-    n_rows: int, fraction: float, max_rows: int, block_rows: int
-) -> tuple[int, range | None]:
-    """Return the length and first rows of runs that make up a part of a table.
+def part_starts(n_rows: int, fraction: float, block_rows: int) -> tuple[int, range]:
+    """Return the length and the first rows of the runs that make up a part.
 
     Runs are short enough that a table sorted by anything is met all over, and never
     longer than a block.
     """
-    target = min(int(fraction * n_rows), max_rows)
-    if target < 1:
-        return 0, None
-    run = min(block_rows, max(1, target // _RUNS))
-    step = n_rows * run // target
-    return run, range(step // 2, n_rows - run + 1, step)
+    target = int(fraction * n_rows)
+    if target < _RUNS:
+        return 0, range(0)
+    run = min(block_rows, target // _RUNS)
+    step = int(run / fraction)
+    return run, range((step - run) // 2, n_rows - run + 1, step)

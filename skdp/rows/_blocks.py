@@ -47,10 +47,11 @@ class RowBlocks(Protocol):
         """Yield ``(X, y)`` blocks."""
         ...
 
-    def part(self, fraction: float, max_rows: int) -> "RowBlocks | None":
-        """Return about ``fraction`` of the rows, at most about ``max_rows``.
+    def part(self, fraction: float) -> "tuple[RowBlocks, float] | None":
+        """Return blocks of about ``fraction`` of the rows, and the share they hold.
 
-        None where a part costs as much as the whole, as in a stream.
+        None where a part would cost as much as the whole, as in a stream, or where the
+        table is too small for one.
         """
         ...
 

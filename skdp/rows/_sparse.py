@@ -54,9 +54,10 @@ class SparseBlocks:
             rows = slice(start, start + self._block_rows)
             yield self._X[rows], self._y[rows].astype(np.float64, copy=False)
 
-    def part(self, fraction: float, max_rows: int) -> "SparseBlocks | None":
-        """Return short runs of rows spread evenly over the table."""
-        run, starts = part_starts(
-            self._X.shape[0], fraction, max_rows, self._block_rows
-        )
-        return SparseBlocks(self._X, self._y, run, starts) if starts else None
+    def part(self, fraction: float) -> "tuple[SparseBlocks, float] | None":
+        """Return short runs of rows spread evenly over the table, and their share."""
+        n = self._X.shape[0]
+        run, starts = part_starts(n, fraction, self._block_rows)
+        if not starts:
+            return None
+        return SparseBlocks(self._X, self._y, run, starts), run * len(starts) / n

@@ -59,7 +59,7 @@ class StreamBlocks:
                 yield X, y
         self._checked = True
 
-    def part(self, fraction: float, max_rows: int) -> None:
+    def part(self, fraction: float) -> None:
         """Return None: a part of a stream costs as much as the whole."""
         return
 

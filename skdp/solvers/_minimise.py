@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from skdp._typing import FloatArray
-from skdp.solvers._objective import Objective, data_gradient_hessian
+from skdp.solvers._newton import Descent, warm_start
+from skdp.solvers._objective import Objective
+from skdp.solvers._problem import Problem
 
 __all__ = ["Solution", "minimise"]
 
@@ -33,24 +34,14 @@ def minimise(objective: Objective, *, gradient_tol: float) -> Solution:
     """Return a point at which the computed gradient norm is at most ``gradient_tol``."""
     table = objective.table
     unit = table.unit
-    alpha, linear = objective.alpha / unit**2, objective.linear / unit
-    theta = np.zeros(table.n_coefficients)
-    passes, previous, step = 0, np.inf, 1.0
-    direction = np.zeros_like(theta)
-    best = np.inf
-    while True:
-        g, H = data_gradient_hessian(table, objective.loss, theta)
-        passes += 1
-        g = g + alpha * theta + linear
-        norm = float(np.linalg.norm(g)) * unit
-        if norm <= gradient_tol or passes > 500:
-            return Solution(theta / unit, norm, passes)
-        slope = float(g @ direction)
-        if slope > 0.0 and norm > 0.5 * best:
-            theta = theta - 0.5 * step * direction
-            step *= 0.5
-            continue
-        best = min(best, norm)
-        H[np.diag_indices_from(H)] += alpha
-        direction, step = -cho_solve(cho_factor(H), g), 1.0
-        theta = theta + direction
+    problem = Problem(
+        table, objective.loss, objective.alpha / unit**2, objective.linear / unit
+    )
+    # overflow in a trial point is answered by a shorter step, not by a warning
+    with np.errstate(all="ignore"):
+        theta, model = warm_start(problem)
+        descent = Descent(problem, theta, model)
+        descent.run(gradient_tol / unit)
+    return Solution(
+        descent.best_theta / unit, descent.best_norm * unit, problem.n_passes
+    )

@@ -52,3 +52,11 @@ class Table:
                 self._exponents.append(exponents if exponents.any() else None)
             far = self._exponents[index]
             yield (x if far is None else shrink(x, far)), y, self._factors[index]
+
+    def part(self, fraction: float) -> "tuple[Table, float] | None":
+        """Return a table of about ``fraction`` of the rows, and the share it holds."""
+        part = self._blocks.part(fraction)
+        if part is None:
+            return None
+        blocks, share = part
+        return Table(blocks, self._ball), share

@@ -1,0 +1,66 @@
+"""Passes over a table: margins, gradient and Hessian of the sum of losses."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from skdp._typing import FloatArray, MatrixLike
+from skdp.losses import Loss
+from skdp.solvers._sums import PairwiseSum
+from skdp.solvers._table import Table
+
+__all__ = ["data_gradient", "data_gradient_hessian", "margins", "pull_back"]
+
+
+def margins(
+    x: MatrixLike, f: FloatArray, theta: FloatArray, constant: float
+) -> FloatArray:
+    """Return the margins of a block."""
+    d = x.shape[1]
+    t: FloatArray = x @ theta[:d]
+    t *= f
+    if constant:
+        t += constant * theta[d]
+    return t
+
+
+def pull_back(
+    x: MatrixLike, f: FloatArray, slopes: FloatArray, constant: float
+) -> FloatArray:
+    """Return the sum of ``slope * (f x, constant)`` over a block."""
+    d = x.shape[1]
+    out = np.empty(d + (constant > 0.0))
+    out[:d] = (slopes * f) @ x
+    if constant:
+        out[d] = constant * slopes.sum()
+    return out
+
+
+def data_gradient(table: Table, loss: Loss, theta: FloatArray) -> FloatArray:
+    """Return the gradient of the sum of losses, in the units of the table."""
+    total = PairwiseSum(np.zeros(table.n_coefficients))
+    for x, y, f in table:
+        slopes = loss.gradient(y, margins(x, f, theta, table.constant))
+        total.add(pull_back(x, f, slopes, table.constant))
+    return total.total()
+
+
+def data_gradient_hessian(
+    table: Table, loss: Loss, theta: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return gradient and Hessian of the sum of losses, in the units of the table."""
+    d = table.n_features
+    total = PairwiseSum(np.zeros(table.n_coefficients))
+    hessian = np.zeros((table.n_coefficients, table.n_coefficients))
+    for x, y, f in table:
+        t = margins(x, f, theta, table.constant)
+        total.add(pull_back(x, f, loss.gradient(y, t), table.constant))
+        curvatures = loss.hessian(y, t)
+        if sp.issparse(x):
+            x = x.toarray()
+        weighted = x * (f * np.sqrt(curvatures))[:, None]
+        hessian[:d, :d] += weighted.T @ weighted
+        if table.constant:
+            border = pull_back(x, f, curvatures, table.constant) * table.constant
+            hessian[d] += border
+    hessian[:d, d:] = hessian[d:, :d].T
+    return total.total(), hessian
