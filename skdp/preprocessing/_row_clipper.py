@@ -1,13 +1,4 @@
-"""Row-wise clipping to a Euclidean ball of public radius.
-
-Notation
---------
-m    largest absolute entry of a row                      -> ``largest``
-u    the row divided by m, so that nothing overflows      -> ``unit``
-l    norm of u, between 1 and sqrt(d)                     -> ``length``
-
-The norm of the row is m l; it is never formed, since it may exceed the largest double.
-"""
+"""Row-wise clipping to a Euclidean ball of public radius, as a transformer."""
 
 from typing import Any, ClassVar, Self
 
@@ -17,14 +8,13 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
-from skdp._typing import FloatArray, MatrixLike
-from skdp._validation import check_positive
+from skdp._typing import MatrixLike
+from skdp.rows import L2Ball
 
 __all__ = ["RowClipper"]
 
-#: A clipped row is made shorter by four units in the last place, so that rounding
-#: does not put it outside the ball again; clipping twice is then clipping once.
-SHRINK = 1.0 - 4.0 * np.finfo(np.float64).eps
+#: Halfway house for rows so long that the factor to the ball itself would underflow.
+LARGE_BALL = L2Ball(data_norm=1e100)
 
 
 class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -51,8 +41,7 @@ class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     -----
     The map is fixed before any row is seen and acts on each row alone, so the
     transformer spends no privacy and :func:`skdp.privacy_spent` counts it as free.
-    Norms are computed on the row divided by its largest entry: a row of 1e308 is
-    clipped to its direction, and a row of zeros stays as it is.
+    A row of 1e308 is clipped to its direction, and a row of zeros stays as it is.
 
     Examples
     --------
@@ -87,11 +76,11 @@ class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ValueError
             If ``data_norm`` is not positive, or X is not finite or has no row.
         """
-        self._checked_norm()
+        L2Ball(self.data_norm)
         validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         return self
 
-    def transform(self, X: MatrixLike) -> Any:
+    def transform(self, X: Any) -> Any:
         """Return the rows, none of them longer than ``data_norm``.
 
         Parameters
@@ -104,22 +93,11 @@ class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X_clipped : {ndarray, CSR matrix} of shape (n_samples, n_features)
             Same rows, the long ones scaled down; sparse when X is sparse.
         """
-        data_norm = self._checked_norm()
-        X_clipped: Any = validate_data(
-            self, X, reset=False, accept_sparse="csr", dtype=np.float64, copy=True
-        )
-        if sparse.issparse(X_clipped):
-            _clip_csr(X_clipped, data_norm)
-        else:
-            _clip_dense(X_clipped, data_norm)
-        return X_clipped
-
-    def _checked_norm(self) -> float:
-        return check_positive(
-            "data_norm",
-            self.data_norm,
-            remedy="Pass a public bound on the length of a row, e.g. data_norm=1.0.",
-        )
+        ball = L2Ball(self.data_norm)
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        if sparse.issparse(X):
+            return _project_csr(ball, X)
+        return ball.project(X)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -128,24 +106,10 @@ class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
-def _clip_dense(X: FloatArray, data_norm: float) -> None:
-    """Clip the rows of a dense matrix in place."""
-    largest = np.abs(X).max(axis=1)
-    unit = X / np.where(largest > 0.0, largest, 1.0)[:, None]
-    length = np.maximum(np.sqrt(np.einsum("ij,ij->i", unit, unit)), 1.0)
-    outside = largest > data_norm / length
-    X[outside] = unit[outside] * (SHRINK * data_norm / length[outside])[:, None]
-
-
-def _clip_csr(X: Any, data_norm: float) -> None:
-    """Clip the rows of a CSR matrix in place, touching stored entries only."""
+def _project_csr(ball: L2Ball, X: Any) -> Any:
+    """Return a clipped copy of a CSR matrix, touching stored entries only."""
+    X = X.copy()
     X.sum_duplicates()
-    n_rows = X.shape[0]
-    row = np.repeat(np.arange(n_rows), np.diff(X.indptr))
-    largest = np.zeros(n_rows)
-    np.maximum.at(largest, row, np.abs(X.data))
-    unit = X.data / np.where(largest > 0.0, largest, 1.0)[row]
-    length = np.sqrt(np.bincount(row, weights=unit**2, minlength=n_rows))
-    length = np.maximum(length, 1.0)
-    outside = (largest > data_norm / length)[row]
-    X.data[outside] = unit[outside] * (SHRINK * data_norm / length)[row[outside]]
+    for target in (LARGE_BALL, ball):
+        X.data *= np.repeat(target.clip_factors(X), np.diff(X.indptr))
+    return X
