@@ -17,10 +17,9 @@ from skdp.accounting import (
     Guarantee,
     SmoothedGaussianDP,
     ZeroConcentratedDP,
-    gaussian_mu,
 )
 from skdp.mechanisms._additive import RELATIVE_ERROR, AdditiveNoise
-from skdp.mechanisms._calibration import largest_mu
+from skdp.mechanisms._calibration import analytic_mu, largest_mu
 from skdp.mechanisms._noise import GaussianNoise
 from skdp.mechanisms._smoothing import LatticeSmoothing
 
@@ -84,7 +83,7 @@ class GaussianMechanism(AdditiveNoise):
         GaussianMechanism
             Its ``guarantee`` implies ``target``.
         """
-        mu, smoothing_mu = _calibrated(target.epsilon, target.delta)
+        mu, smoothing_mu = _calibrated(target.epsilon_bound, target.delta_bound)
         sigma = l2_sensitivity / mu
         smoothing = LatticeSmoothing.concentrated(
             error=RELATIVE_ERROR * sigma,
@@ -128,7 +127,7 @@ class GaussianMechanism(AdditiveNoise):
 @lru_cache(maxsize=1024)
 def _calibrated(epsilon: float, delta: float) -> tuple[float, float]:
     """Return (mu, mu_out) for an (epsilon, delta) target."""
-    smoothing_mu = min(gaussian_mu(epsilon, delta) / 100, 0.125)
+    smoothing_mu = min(analytic_mu(epsilon, delta) / 100, 0.125)
 
     def curve(mu: float) -> SmoothedGaussianDP:
         return SmoothedGaussianDP(mu, smoothing_mu**2 / 2)

@@ -77,8 +77,8 @@ class KNormMechanism(AdditiveNoise):
         KNormMechanism
             Its ``guarantee`` implies ``target``.
         """
-        share = _SMOOTHING_SHARE * target.epsilon
-        scale = l2_sensitivity / ((target.epsilon - share) * DOWN)
+        share = _SMOOTHING_SHARE * target.epsilon_bound
+        scale = l2_sensitivity / ((target.epsilon_bound - share) * DOWN)
         smoothing = LatticeSmoothing.pure(
             error=RELATIVE_ERROR * scale,
             n_features=n_features,
@@ -97,7 +97,7 @@ class KNormMechanism(AdditiveNoise):
     def guarantee(self) -> Guarantee:
         """Guarantee of one release, smoothing step included."""
         step = self.smoothing.guarantee
-        extra = step.epsilon if isinstance(step, PureDP) else 0.0
+        extra = step.epsilon_bound if isinstance(step, PureDP) else 0.0
         return PureDP(
             self.sensitivity_ratio + extra,
             adjacency=self.adjacency,

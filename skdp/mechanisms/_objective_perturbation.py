@@ -148,8 +148,8 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
         >>> round(1 / pure.noise_law.scale, 6)  # 0.99 epsilon / R
         0.495
         """
-        delta = target.delta if isinstance(target, ApproximateDP) else 0.0
-        epsilon, adjacency = target.epsilon, target.adjacency
+        delta = target.delta_bound if isinstance(target, ApproximateDP) else 0.0
+        epsilon, adjacency = target.epsilon_bound, target.adjacency
         plan: GaussianPlan | PurePlan
         if delta > 0.0:
             plan = plan_gaussian(epsilon, delta, adjacency)
@@ -222,7 +222,7 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
         main = _pure_loss(self.sensitivity_ratio, self.curvature)
         if self.adjacency is Adjacency.REPLACE_ONE:
             main *= 2  # one removal and one addition
-        extra = smoothing.epsilon if isinstance(smoothing, PureDP) else 0.0
+        extra = smoothing.epsilon_bound if isinstance(smoothing, PureDP) else 0.0
         return PureDP(
             main + extra,
             adjacency=self.adjacency,

@@ -19,9 +19,8 @@ from skdp.accounting import (
     Adjacency,
     ObjectivePerturbationDP,
     concentrated_epsilon,
-    gaussian_mu,
 )
-from skdp.mechanisms._calibration import DOWN, largest_mu
+from skdp.mechanisms._calibration import DOWN, analytic_mu, largest_mu
 
 __all__ = ["GaussianPlan", "PurePlan", "calibrated_mu", "plan_gaussian", "plan_pure"]
 
@@ -55,7 +54,7 @@ class PurePlan:
 @lru_cache(maxsize=1024)
 def plan_gaussian(epsilon: float, delta: float, adjacency: Adjacency) -> GaussianPlan:
     """Return smoothing size and ridge bounds for an (epsilon, delta) target."""
-    mu = gaussian_mu(epsilon, delta)
+    mu = analytic_mu(epsilon, delta)
     if adjacency is Adjacency.ADD_REMOVE:
         # 1/8 keeps the lattice at least 128 steps finer than its noise
         smoothing_mu = min(mu / 100, epsilon / 200, 0.125)

@@ -1,1 +1,6 @@
-"""skdp.pdp."""
+"""Per-instance privacy loss: what one release cost one person, in nats."""
+
+from skdp.pdp._exact import exact_loss
+from skdp.pdp._published import published_loss
+
+__all__ = ["exact_loss", "published_loss"]

@@ -1,0 +1,100 @@
+"""The exact per-instance loss of a fitted estimator: for the curator's eyes only."""
+
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from skdp._typing import BoolArray, FloatArray, MatrixLike
+from skdp._validation import check_choice
+from skdp.pdp import exact_loss
+from skdp.rows import PrivateRows
+
+__all__ = ["exact_pdp_loss"]
+
+
+def exact_pdp_loss(
+    est: Any,
+    X_train: MatrixLike,
+    y_train: MatrixLike,
+    X: MatrixLike,
+    y: MatrixLike,
+    *,
+    signed: bool = True,
+    kind: Literal["auto", "member", "non-member"] = "auto",
+) -> FloatArray:
+    """Return what the release really cost each person. NOT FOR RELEASE.
+
+    The result is a function of everybody's rows. Publish ``est.pdp_loss`` instead.
+
+    Parameters
+    ----------
+    est : estimator
+        Fitted private estimator.
+    X_train, y_train : array-like of shape (n_train, n_features) and (n_train,)
+        The data it was fitted on.
+    X, y : array-like of shape (n, n_features) and (n,)
+        The people asked about.
+    signed : bool, default=True
+        Whether to keep the sign: positive where the release speaks for the data set
+        that was used. False gives absolute values.
+    kind : {"auto", "member", "non-member"}, default="auto"
+        Whether each row is one of the training rows. "auto" compares the clipped rows
+        and labels with the training data.
+
+    Returns
+    -------
+    loss : ndarray of shape (n,)
+        Nats. For a member ``log p(out | D) - log p(out | D without her)``, for others
+        ``log p(out | D) - log p(out | D with her)``.
+
+    Raises
+    ------
+    ValueError
+        If ``kind`` is not one of the choices or the shapes do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.audit import exact_pdp_loss
+    >>> from skdp.linear_model import ObjPertLogisticRegression
+    >>> X = np.tile([[0.6, -0.4], [-0.5, 0.7]], (50, 1))
+    >>> y = np.tile([1, 0], 50)
+    >>> model = ObjPertLogisticRegression(epsilon=1.0, classes=[0, 1]).fit(X, y)
+    >>> loss = exact_pdp_loss(model, X, y, X, y)
+    >>> bool((abs(loss) <= model.pdp_loss(X, y)).all())
+    True
+    """
+    check_is_fitted(est)
+    check_choice(
+        "kind",
+        kind,
+        ["auto", "member", "non-member"],
+        remedy="Use 'auto' to compare the rows with the training data.",
+    )
+    train = est._query_rows(X_train, y_train)
+    same = X is X_train and y is y_train
+    rows = train if same else est._query_rows(X, y)
+    member = None
+    if kind == "non-member" or (kind == "auto" and not same):
+        member = _membership(train, rows, compare=kind == "auto")
+    loss = exact_loss(est.mechanism_, est._theta(), train, rows, member)
+    return loss if signed else np.abs(loss)
+
+
+def _membership(train: PrivateRows, rows: PrivateRows, *, compare: bool) -> BoolArray:
+    """Return, for each row asked about, whether the training data hold the same."""
+    keys = [_keys(X, y) for X, y in rows.projected()]
+    asked = np.concatenate(keys) if keys else np.zeros(0, dtype="V8")
+    found = np.zeros(asked.size, dtype=bool)
+    if compare:
+        for X, y in train.projected():
+            found |= np.isin(asked, _keys(X, y))
+    return found
+
+
+def _keys(X: FloatArray, y: FloatArray) -> np.ndarray:
+    """Return each row with its label as one value of raw bytes."""
+    # adding 0.0 turns -0.0 into 0.0, so that equal rows have equal bytes
+    table = np.ascontiguousarray(np.column_stack([X, y]) + 0.0)
+    return table.view(np.dtype((np.void, table.dtype.itemsize * table.shape[1])))[:, 0]

@@ -1,0 +1,115 @@
+"""The door: what is checked about X and y before anything is charged.
+
+Shapes, dtypes and finiteness are checked here, and the label set when it was not
+declared; the last two are written down as assumptions. Nothing is copied.
+"""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from skdp._typing import MatrixLike
+from skdp.exceptions import PrivacyLeakWarning
+from skdp.rows import L2Ball, Labels, PrivateRows, RowBlocks, as_row_blocks
+
+__all__ = ["enter_query", "enter_training", "features"]
+
+#: Rows of a frame that are converted and checked at once.
+_FRAME_ROWS = 65_536
+
+
+def enter_training(
+    estimator: Any, X: MatrixLike, y: MatrixLike, ball: L2Ball, labels: Labels | None
+) -> tuple[PrivateRows, Labels]:
+    """Return the rows of a fit and the label set; set the feature attributes."""
+    if isinstance(X, RowBlocks):
+        return _enter_blocks(estimator, X, y, ball, labels)
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is "
+            "None. Pass the labels."
+        )
+    X = features(estimator, X, reset=True)
+    y = _targets(y, declared=labels is not None)
+    check_consistent_length(X, y)
+    if labels is None:
+        labels = _read_labels(y)
+    return PrivateRows(as_row_blocks(X, y, labels=labels), ball), labels
+
+
+def _enter_blocks(
+    estimator: Any, X: RowBlocks, y: MatrixLike, ball: L2Ball, labels: Labels | None
+) -> tuple[PrivateRows, Labels]:
+    """Return rows that come as blocks, which bring their own encoded labels."""
+    if y is not None or labels is None:
+        raise ValueError(
+            "row blocks bring their own labels, so y must be None and classes must be "
+            "declared. Pass the chunks through as_row_blocks(chunks, "
+            "labels=Labels(classes)) and the same classes to the estimator."
+        )
+    estimator.n_features_in_ = X.n_features
+    return PrivateRows(X, ball), labels
+
+
+def enter_query(
+    estimator: Any, X: MatrixLike, y: MatrixLike, ball: L2Ball, labels: Labels
+) -> PrivateRows:
+    """Return rows asked about after the fit, seen exactly as training rows are."""
+    X = features(estimator, X, reset=False)
+    y = column_or_1d(y)
+    check_consistent_length(X, y)
+    return PrivateRows(as_row_blocks(X, y, labels=labels), ball)
+
+
+def features(estimator: Any, X: MatrixLike, *, reset: bool) -> MatrixLike:
+    """Check X against the estimator without copying it; record names when ``reset``."""
+    if not _is_mixed_frame(X):
+        return validate_data(
+            estimator, X, reset=reset, accept_sparse="csr", dtype="numeric"
+        )
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    for start in range(0, X.shape[0], _FRAME_ROWS):
+        check_array(X.iloc[start : start + _FRAME_ROWS], dtype="numeric")
+    return X
+
+
+def _is_mixed_frame(X: MatrixLike) -> bool:
+    """Return whether converting the frame whole would copy the table."""
+    if not (hasattr(X, "iloc") and hasattr(X, "dtypes")) or min(X.shape) < 1:
+        return False
+    dtypes = list(X.dtypes)
+    plain = all(isinstance(dtype, np.dtype) for dtype in dtypes)
+    numeric = all(getattr(dtype, "kind", "O") in "fiub" for dtype in dtypes)
+    return numeric and not (plain and len(set(dtypes)) == 1)
+
+
+def _targets(y: MatrixLike, *, declared: bool) -> MatrixLike:
+    y = column_or_1d(y, warn=True)
+    check_array(y, ensure_2d=False, dtype=None, input_name="y")
+    if not declared:
+        check_classification_targets(y)
+    return y
+
+
+def _read_labels(y: MatrixLike) -> Labels:
+    """Read the label set off y, which nobody paid for: warn and let it be recorded."""
+    observed = np.unique(y)
+    if observed.size > 2:
+        raise ValueError(
+            "Only binary classification is supported. The type of the target is "
+            f"multiclass: y holds {observed.size} different labels. Allowed: two. "
+            "Declare the two labels of interest with classes=[...]; rows with any "
+            "other label then count for nothing."
+        )
+    warnings.warn(
+        "the label set was read from y: that it holds these labels and no others is "
+        "revealed by the fitted model and not covered by epsilon. Declare it with "
+        "classes=[...].",
+        PrivacyLeakWarning,
+        stacklevel=4,
+    )
+    return Labels(observed)

@@ -1,0 +1,397 @@
+"""Private logistic regression by objective perturbation."""
+
+import warnings
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.special import expit, log_expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from skdp._typing import FloatArray, MatrixLike
+from skdp._validation import check_real
+from skdp.accounting import PrivacyPart, PrivacySpent
+from skdp.exceptions import NotForReleaseWarning
+from skdp.linear_model._base import PrivateEstimatorMixin
+from skdp.linear_model._door import enter_query, enter_training, features
+from skdp.linear_model._settings import LinearSettings, read_settings
+from skdp.mechanisms import ObjectivePerturbation
+from skdp.pdp import published_loss
+from skdp.rows import L2Ball, Labels, PrivateRows
+
+__all__ = ["ObjPertLogisticRegression"]
+
+
+class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEstimator):
+    r"""Binary logistic regression with a differential-privacy guarantee.
+
+    Minimises :math:`\sum_i \log(1 + e^{-y_i x_i\cdot\theta}) + \alpha|\theta|^2/2
+    + b\cdot\theta` for one random vector ``b`` (objective perturbation), then adds
+    exact lattice noise that covers solver tolerance and rounding. With ``delta > 0``
+    the privacy cost is that of a single Gaussian release of one gradient.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy loss bound in nats, from 1e-9 to 1e3, for the whole ``fit``, intercept
+        included.
+    delta : float, default=0.0
+        0 selects the pure mechanism; a value in (0, 1) its Gaussian version, which
+        wins once there are more than about 15 coefficients.
+    data_norm : float, default=1.0
+        Bound on the L2 norm of a row of X, per row, in the units of X. Longer rows are
+        clipped to it in ``fit`` (not in ``predict``). It is public: never choose it by
+        looking at the data.
+    classes : list of two labels, default=None
+        The public label set. None reads it from ``y``, warns, and records the
+        assumption. Rows whose label is not in it get weight zero.
+    alpha : float or "auto", default="auto"
+        Ridge on the *sum* of the losses (``1 / C`` in scikit-learn). The value used,
+        ``alpha_``, is never below the floor that the guarantee needs; ``"auto"`` is
+        1.05 times that floor (4 times under replace-one with ``delta > 0``).
+    fit_intercept : bool, default=True
+        Whether to add a constant column. It is penalised and counted in the norm.
+    intercept_scaling : float or "auto", default="auto"
+        Value of the constant column; ``"auto"`` is half of ``data_norm``.
+    adjacency : {"add-remove", "replace-one"}, default="add-remove"
+        Neighbouring relation of the guarantee.
+    random_state : int, Generator, RandomState or None, default=None
+        None draws from the operating system. Anything else makes the fit reproducible,
+        for tests: ``privacy_spent_.releasable`` is then False.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features)
+        Released coefficients.
+    intercept_ : ndarray of shape (1,)
+        Released constant.
+    classes_ : ndarray of shape (2,)
+        The labels, sorted; public or assumed so.
+    alpha_ : float
+        Ridge used; public.
+    noise_scale_ : float
+        Standard deviation of the Gaussian noise, or scale (inverse rate) of the K-norm
+        noise; public.
+    data_norm_ : float
+        Bound on the norm of a row used in the fit; public.
+    intercept_scaling_ : float
+        Value of the constant column, 0 without intercept; public.
+    smoothing_scale_ : float
+        Scale of the final lattice noise per coordinate; public.
+    mechanism_ : ObjectivePerturbation
+        The public constants of the release.
+    privacy_spent_ : PrivacySpent
+        What the fit cost, computed from the noise used.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names, when X has string names.
+
+    Raises
+    ------
+    ValueError
+        From ``fit``, for a parameter out of range (before the data is read), wrong
+        shapes, non-finite entries, or more than two labels without ``classes``.
+    TypeError
+        From ``fit``, for a parameter of the wrong type.
+
+    Privacy
+    -------
+    Adjacency as given. Assumes finite entries, at least one row, a public label set,
+    and that the rounding error of the computed gradient stays below the solver's
+    tolerance; row norms are enforced. Running time is not covered. The theorem (joint
+    bound of the gradient and Jacobian terms) and its proof:
+    docs/proofs/objective_perturbation.md and docs/proofs/smoothing.md.
+
+    See Also
+    --------
+    sklearn.linear_model.LogisticRegression : Its non-private counterpart.
+
+    References
+    ----------
+    Chaudhuri, Monteleoni & Sarwate, Differentially private empirical risk
+    minimization, JMLR 2011. Redberg & Wang, Privately publishable per-instance
+    privacy, NeurIPS 2021. Redberg, Koskela & Wang, Improving the privacy and
+    practicality of objective perturbation for differentially private linear learners,
+    NeurIPS 2023.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.linear_model import ObjPertLogisticRegression
+    >>> X = np.tile([[0.6, -0.4], [-0.5, 0.7]], (2000, 1))
+    >>> y = np.tile(["sick", "well"], 2000)
+    >>> model = ObjPertLogisticRegression(epsilon=1.0, classes=["sick", "well"])
+    >>> model.fit(X, y).score(X, y)
+    1.0
+    >>> epsilon, delta = model.privacy_spent_
+    >>> epsilon <= 1.0, delta
+    (True, 0.0)
+    >>> bool((model.pdp_loss(X, y) <= epsilon).all())
+    True
+    """
+
+    _released: ClassVar[frozenset[str]] = frozenset(
+        {
+            "alpha_",
+            "classes_",
+            "coef_",
+            "data_norm_",
+            "feature_names_in_",
+            "intercept_",
+            "intercept_scaling_",
+            "mechanism_",
+            "n_features_in_",
+            "noise_scale_",
+            "privacy_spent_",
+            "smoothing_scale_",
+        }
+    )
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        data_norm: float = 1.0,
+        classes: Any = None,
+        alpha: Any = "auto",
+        fit_intercept: bool = True,
+        intercept_scaling: Any = "auto",
+        adjacency: str = "add-remove",
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.data_norm = data_norm
+        self.classes = classes
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.adjacency = adjacency
+        self.random_state = random_state
+
+    def fit(self, X: MatrixLike, y: MatrixLike = None) -> Self:
+        """Fit the model and spend the budget.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or RowBlocks, (n_samples, n_features)
+            Rows of finite numbers. Never copied or changed; rows longer than
+            ``data_norm`` count as clipped. Row blocks bring their own labels.
+        y : array-like of shape (n_samples,)
+            Labels.
+
+        Returns
+        -------
+        self : ObjPertLogisticRegression
+            The fitted model; it holds released values and public constants only.
+        """
+        settings = read_settings(self)
+        rows, labels = enter_training(self, X, y, settings.ball, settings.labels)
+        mechanism = ObjectivePerturbation.calibrate(
+            settings.target,
+            radius=settings.ball.radius,
+            n_coefficients=rows.n_coefficients,
+            alpha=settings.alpha,
+        )
+        release = mechanism.release(rows, settings.source)
+        self._publish_fit(release.output, mechanism, settings, labels)
+        return self
+
+    def _publish_fit(
+        self,
+        theta: FloatArray,
+        mechanism: ObjectivePerturbation,
+        settings: LinearSettings,
+        labels: Labels,
+    ) -> None:
+        constant = settings.ball.intercept_scaling
+        coef, tail = theta[: self.n_features_in_], theta[self.n_features_in_ :]
+        self._publish(
+            classes_=labels.classes,
+            coef_=coef.reshape(1, -1).copy(),
+            intercept_=constant * tail if tail.size else np.zeros(1),
+            alpha_=mechanism.alpha,
+            noise_scale_=mechanism.noise_law.scale,
+            data_norm_=settings.ball.data_norm,
+            intercept_scaling_=constant,
+            smoothing_scale_=mechanism.smoothing.scale,
+            mechanism_=mechanism,
+            privacy_spent_=_spent(mechanism, settings, labels),
+        )
+        if settings.source.seeded:
+            warnings.warn(
+                "the noise came from random_state, so whoever knows it can subtract "
+                "the noise: this fit is for tests, not for release. Leave "
+                "random_state=None to publish.",
+                NotForReleaseWarning,
+                stacklevel=3,
+            )
+
+    def decision_function(self, X: MatrixLike) -> FloatArray:
+        """Return the margin ``X @ coef_ + intercept_`` of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows; not clipped.
+
+        Returns
+        -------
+        margin : ndarray of shape (n_samples,)
+            Positive for ``classes_[1]``.
+        """
+        check_is_fitted(self)
+        X = features(self, X, reset=False)
+        values = X.to_numpy(dtype=np.float64) if hasattr(X, "to_numpy") else X
+        margin: FloatArray = values @ self.coef_[0] + self.intercept_[0]
+        return margin
+
+    def predict(self, X: MatrixLike) -> Any:
+        """Return the more likely label of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Labels from ``classes_``.
+        """
+        positive = self.decision_function(X) > 0
+        if self.classes_.size == 1:  # one label was read from y: nothing to choose
+            positive = np.zeros_like(positive)
+        return self.classes_[positive.astype(np.intp)]
+
+    def predict_proba(self, X: MatrixLike) -> FloatArray:
+        """Return the probability of each label; stable for margins of any size.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        probability : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        margin = self.decision_function(X)
+        if self.classes_.size == 1:
+            return np.ones((margin.size, 1))
+        return np.column_stack([expit(-margin), expit(margin)])
+
+    def predict_log_proba(self, X: MatrixLike) -> FloatArray:
+        """Return the log probability of each label; finite where it is a float.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        log_probability : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        margin = self.decision_function(X)
+        if self.classes_.size == 1:
+            return np.zeros((margin.size, 1))
+        return np.column_stack([log_expit(-margin), log_expit(margin)])
+
+    def pdp_loss(
+        self, X: MatrixLike, y: MatrixLike = None, *, rho: float = 1e-6
+    ) -> FloatArray:
+        """Bound what this release cost each person, from her own row alone.
+
+        Anyone may call it about anyone, at no privacy cost: it reads the row asked
+        about, released values and public constants.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows asked about, in the data or not. One person may also be given as
+            ``pdp_loss((x, y))``.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        rho : float, default=1e-6
+            Probability, over the noise of the fit, that the bound fails for one row
+            fixed beforehand; in (0, 1). Pure fits (delta = 0) do not use it: their
+            bound fails with probability below 1e-12.
+
+        Returns
+        -------
+        loss : ndarray of shape (n_samples,)
+            Bound on the absolute privacy loss in nats; 0 for an undeclared label.
+
+        Raises
+        ------
+        ValueError
+            If ``rho`` is not in (0, 1) or the shapes do not fit.
+        """
+        check_is_fitted(self)
+        if y is None:
+            X, y = _one_person(X)
+        allowed = "0 < rho < 1"
+        remedy = "Use the default 1e-6."
+        rho = check_real("rho", rho, allowed=allowed, remedy=remedy)
+        if not 0.0 < rho < 1.0:
+            raise ValueError(
+                f"rho is out of range, got {rho!r}. Allowed: {allowed}. {remedy}"
+            )
+        rows = self._query_rows(X, y)
+        return published_loss(self.mechanism_, self._theta(), rows, rho=rho)
+
+    def _query_rows(self, X: MatrixLike, y: MatrixLike) -> PrivateRows:
+        """Return rows seen exactly as the fit saw its own."""
+        ball = L2Ball(self.data_norm_, self.intercept_scaling_)
+        return enter_query(self, X, y, ball, Labels(self.classes_))
+
+    def _theta(self) -> FloatArray:
+        """Return the released vector in the mechanism's coordinates."""
+        coef = np.asarray(self.coef_[0], dtype=np.float64)
+        if self.intercept_scaling_ == 0.0:
+            return coef
+        return np.append(coef, self.intercept_ / self.intercept_scaling_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.poor_score = True
+        tags.input_tags.sparse = True
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+
+def _one_person(z: Any) -> tuple[Any, Any]:
+    if not (isinstance(z, tuple) and len(z) == 2):
+        raise ValueError(
+            "y is missing. Allowed: pdp_loss(X, y) for many people or pdp_loss((x, y)) "
+            "for one. Pass the labels too."
+        )
+    x, label = z
+    return np.asarray(x).reshape(1, -1), np.asarray(label).reshape(1)
+
+
+def _spent(
+    mechanism: ObjectivePerturbation, settings: LinearSettings, labels: Labels
+) -> PrivacySpent:
+    how = "declared" if settings.labels is not None else "read from y, not paid for"
+    assumptions = (
+        f"label set {labels.classes.tolist()} is public ({how})",
+        "all entries are finite",
+        "there is at least one row",
+    )
+    guarantee = mechanism.guarantee
+    guarantee = replace(guarantee, assumptions=guarantee.assumptions + assumptions)
+    return PrivacySpent(
+        guarantee,
+        settings.delta,
+        parts=(PrivacyPart("ObjectivePerturbation", guarantee),),
+        releasable=not settings.source.seeded,
+    )
