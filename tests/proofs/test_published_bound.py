@@ -1,6 +1,6 @@
 """Numeric checks of the published per-person bound, independent of skdp.
 
-See "What may be published about one person" in docs/proofs/objective_perturbation.md.
+See "Published bound" in docs/proofs/objective_perturbation.md.
 """
 
 import mpmath
