@@ -1,1 +1,37 @@
-"""skdp.accounting."""
+"""What an adversary can learn: guarantees, their composition, and what was spent."""
+
+from skdp.accounting._approximate import ApproximateDP
+from skdp.accounting._compose import Composed, compose
+from skdp.accounting._concentrated import (
+    ZeroConcentratedDP,
+    concentrated_delta,
+    concentrated_epsilon,
+)
+from skdp.accounting._gaussian import GaussianDP, gaussian_delta, gaussian_mu
+from skdp.accounting._guarantee import Adjacency, Guarantee, Risk
+from skdp.accounting._objective_perturbation import ObjectivePerturbationDP
+from skdp.accounting._pure import PureDP
+from skdp.accounting._smoothed_gaussian import SmoothedGaussianDP
+from skdp.accounting._spent import PrivacyPart, PrivacySpent
+from skdp.accounting._tradeoff import TradeoffDP
+
+__all__ = [
+    "Adjacency",
+    "ApproximateDP",
+    "Composed",
+    "GaussianDP",
+    "Guarantee",
+    "ObjectivePerturbationDP",
+    "PrivacyPart",
+    "PrivacySpent",
+    "PureDP",
+    "Risk",
+    "SmoothedGaussianDP",
+    "TradeoffDP",
+    "ZeroConcentratedDP",
+    "compose",
+    "concentrated_delta",
+    "concentrated_epsilon",
+    "gaussian_delta",
+    "gaussian_mu",
+]

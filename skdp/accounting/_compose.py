@@ -1,0 +1,306 @@
+"""Composition: what several releases about the same people cost together.
+
+Equal notions add up in closed form. Pure and approximate guarantees turn into a few
+atoms of privacy loss (randomised response), which mix exactly with anything else:
+``delta(eps) = E[delta_rest(eps - L)]``. Only two or more of the remaining notions need a
+numerical convolution, which lives in ``_pld.py``.
+"""
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import gammaln
+
+from skdp._typing import FloatArray
+from skdp.accounting._approximate import ApproximateDP
+from skdp.accounting._concentrated import ZeroConcentratedDP
+from skdp.accounting._gaussian import GaussianDP
+from skdp.accounting._guarantee import Adjacency, Guarantee, require_same_adjacency
+from skdp.accounting._objective_perturbation import ObjectivePerturbationDP
+from skdp.accounting._pld import pair_profile
+from skdp.accounting._pure import PureDP
+from skdp.accounting._smoothed_gaussian import SmoothedGaussianDP
+
+__all__ = ["Composed", "compose"]
+
+#: Most atoms of privacy loss to enumerate; beyond, the numerical convolution serves.
+_MOST_ATOMS = 20_000
+#: Number of (epsilon, atom) pairs handled at once, to bound the memory.
+_CHUNK = 1_000_000
+
+
+def compose(*guarantees: Guarantee) -> Guarantee:
+    """Return the guarantee of several releases about the same people together.
+
+    Valid when every release was decided on beforehand, or when each one, chosen in view
+    of earlier outputs, keeps to the guarantee declared for it here.
+
+    Parameters
+    ----------
+    *guarantees : Guarantee
+        At least one, all with the same adjacency.
+
+    Returns
+    -------
+    Guarantee
+        Gaussian, zCDP and single guarantees stay of their kind; the rest is a
+        :class:`Composed` that keeps its parts.
+
+    Raises
+    ------
+    AdjacencyMismatchError
+        When two guarantees speak about different neighbours.
+    ValueError
+        When there is nothing to compose.
+
+    References
+    ----------
+    Kairouz, Oh and Viswanath (2015) for pure and approximate; Dong, Roth and Su (2022)
+    for Gaussian; Bun and Steinke (2016) for zCDP; Zhu, Dong and Wang (2022) for
+    directed profiles.
+
+    Examples
+    --------
+    >>> from skdp.accounting import GaussianDP, PureDP, compose
+    >>> compose(GaussianDP(3.0), GaussianDP(4.0))
+    GaussianDP(5.0, adjacency='add-remove')
+    >>> total = compose(*[PureDP(0.1)] * 100)
+    >>> total.epsilon(0.0), total.epsilon(1e-6)
+    (10.0, 4.87...)
+    """
+    if not guarantees:
+        raise ValueError(
+            "nothing to compose, got no guarantee. Allowed: one or more. "
+            "Pass the guarantees of the releases."
+        )
+    adjacency = require_same_adjacency(guarantees)
+    if len(guarantees) == 1:
+        return guarantees[0]
+    parts = _flatten(guarantees)
+    merged = _merge_alike(parts)
+    total = merged if merged is not None else Composed(parts, adjacency=adjacency)
+    total._set("assumptions", _union(guarantees))
+    return total
+
+
+def _flatten(guarantees: tuple[Guarantee, ...]) -> tuple[Guarantee, ...]:
+    parts: list[Guarantee] = []
+    for g in guarantees:
+        parts.extend(g.parts if isinstance(g, Composed) else (g,))
+    return tuple(parts)
+
+
+def _union(guarantees: tuple[Guarantee, ...]) -> tuple[str, ...]:
+    """Collect assumptions once each, in order."""
+    return tuple(dict.fromkeys(text for g in guarantees for text in g.assumptions))
+
+
+def _merge_alike(parts: tuple[Guarantee, ...]) -> Guarantee | None:
+    """Add up parts of one notion that has a closed form of its own."""
+    adjacency = parts[0].adjacency
+    if all(isinstance(g, GaussianDP) for g in parts):
+        return _sum_gaussian(parts, adjacency)
+    if all(isinstance(g, ZeroConcentratedDP) for g in parts):
+        return _sum_concentrated(parts, adjacency)
+    return None
+
+
+def _sum_gaussian(parts: tuple[Guarantee, ...], adjacency: Adjacency) -> GaussianDP:
+    mu = math.hypot(*(g.mu for g in parts if isinstance(g, GaussianDP)))
+    return GaussianDP(mu, adjacency=adjacency)
+
+
+def _sum_concentrated(
+    parts: tuple[Guarantee, ...], adjacency: Adjacency
+) -> ZeroConcentratedDP:
+    rho = math.fsum(g.rho for g in parts if isinstance(g, ZeroConcentratedDP))
+    return ZeroConcentratedDP(rho, adjacency=adjacency)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Composed(Guarantee):
+    """Several releases together, kept apart as a list one can inspect.
+
+    Made by :func:`compose`. Never worse than basic composition.
+
+    Parameters
+    ----------
+    parts : tuple of Guarantee
+        The guarantees composed, in order.
+    adjacency : Adjacency or str, default="add-remove"
+        Which data sets count as neighbours.
+    assumptions : tuple of str, default=()
+        Union of what the parts assume.
+    source : str, default=""
+        Theorem, paper or proof note.
+
+    Examples
+    --------
+    >>> from skdp.accounting import GaussianDP, PureDP, compose
+    >>> total = compose(PureDP(0.5), GaussianDP(0.7))
+    >>> total.parts[0]
+    PureDP(0.5, adjacency='add-remove')
+    >>> total.epsilon(1e-5)
+    3.69937...
+    """
+
+    parts: tuple[Guarantee, ...]
+
+    def _check(self) -> None:
+        self._set("parts", tuple(self.parts))
+        if not self.parts:
+            raise ValueError(
+                "parts is empty. Allowed: one guarantee or more. Use compose()."
+            )
+        if require_same_adjacency(self.parts) is not self.adjacency:
+            raise ValueError(
+                f"adjacency differs from the parts', got {str(self.adjacency)!r}. "
+                f"Allowed: {str(self.parts[0].adjacency)!r}. Use compose()."
+            )
+
+    def _delta(self, epsilon: FloatArray) -> FloatArray:
+        return np.maximum(*self._delta_directed(epsilon))
+
+    def _delta_directed(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+        plan = _plan(self.parts)
+        basic = plan.basic(epsilon)
+        remove, add = (plan.mix(epsilon, i) for i in (0, 1))
+        return np.minimum(remove, basic), np.minimum(add, basic)
+
+    def _pure_epsilon(self) -> float:
+        return math.fsum(g._pure_epsilon() for g in self.parts)
+
+    def _components(self) -> tuple[Guarantee, ...]:
+        return tuple(c for g in self.parts for c in g._components())
+
+    def _group(self, k: int) -> "Composed":
+        return self._with(tuple(g.group(k) for g in self.parts))
+
+    def _to_replace_one(self) -> "Composed":
+        parts = tuple(g.to_replace_one() for g in self.parts)
+        return self._with(parts, adjacency=Adjacency.REPLACE_ONE)
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """Atoms of loss, a chance of telling everything, and what remains to mix in.
+
+    Attributes
+    ----------
+    losses, weights : arrays
+        Law of the summed randomised responses, both directions alike.
+    certain : float
+        Chance that at least one approximate part tells everything.
+    pure : float
+        Sum of the epsilons behind the atoms.
+    rest : tuple of Guarantee
+        Unlike notions, already merged as far as closed forms go.
+    """
+
+    losses: FloatArray
+    weights: FloatArray
+    certain: float
+    pure: float
+    rest: tuple[Guarantee, ...]
+
+    def mix(self, epsilon: FloatArray, direction: int) -> FloatArray:
+        """Average the rest's profile over the atoms, one direction."""
+        rows = max(1, _CHUNK // self.losses.size)
+        out = np.empty_like(epsilon)
+        for i in range(0, epsilon.size, rows):
+            gaps = epsilon[i : i + rows, None] - self.losses
+            values = self._rest_delta(gaps.ravel(), direction).reshape(gaps.shape)
+            out[i : i + rows] = values @ self.weights
+        return self.certain + (1.0 - self.certain) * out
+
+    def _rest_delta(self, epsilon: FloatArray, direction: int) -> FloatArray:
+        if not self.rest:
+            return np.maximum(-np.expm1(np.minimum(epsilon, 0.0)), 0.0)
+        if len(self.rest) == 1:
+            return self.rest[0]._delta_directed(epsilon)[direction]
+        return pair_profile(self.rest)[direction].at(epsilon)
+
+    def basic(self, epsilon: FloatArray) -> FloatArray:
+        """Add deltas up at an equal split of what the atoms leave of epsilon."""
+        left = epsilon - self.pure
+        share = np.maximum(left, 0.0) / max(len(self.rest), 1)
+        spent = sum((g._bounded(share) for g in self.rest), np.zeros_like(share))
+        return np.where(left >= 0.0, np.minimum(self.certain + spent, 1.0), 1.0)
+
+
+@lru_cache(maxsize=256)
+def _plan(parts: tuple[Guarantee, ...]) -> _Plan:
+    """Sort the parts into atoms and a merged rest; the order of parts is immaterial."""
+    pieces = [c for g in parts for c in g._components()]
+    responses = [p for p in map(_as_response, pieces) if p is not None]
+    others = tuple(g for g in pieces if _as_response(g) is None)
+    counts = Counter(epsilon for epsilon, _ in responses if epsilon > 0.0)
+    certain = -math.expm1(math.fsum(math.log1p(-d) for _, d in responses))
+    rest = _merge_unlike(others)
+    if math.prod(n + 1 for n in counts.values()) > _MOST_ATOMS:
+        adjacency = parts[0].adjacency
+        spill = [PureDP(e, adjacency=adjacency) for e in sorted(counts.elements())]
+        return _Plan(np.zeros(1), np.ones(1), certain, 0.0, (*spill, *rest))
+    losses, weights = _response_law(counts)
+    pure = math.fsum(counts.elements())
+    return _Plan(losses, weights, certain, pure, rest)
+
+
+def _as_response(g: Guarantee) -> tuple[float, float] | None:
+    """Return (epsilon, delta) of a notion that equals randomised response."""
+    if isinstance(g, PureDP):
+        return g.epsilon_bound, 0.0
+    if isinstance(g, ApproximateDP):
+        return g.epsilon_bound, g.delta_bound
+    return None
+
+
+def _response_law(counts: Counter[float]) -> tuple[FloatArray, FloatArray]:
+    """Return the law of a sum of independent losses +-eps, exact binomials multiplied.
+
+    A response of n equal epsilons loses eps (2k - n) with probability Binomial(n, p),
+    p = e^eps / (1 + e^eps).
+    """
+    losses, logs = np.zeros(1), np.zeros(1)
+    for epsilon, n in sorted(counts.items()):
+        k = np.arange(n + 1.0)
+        log_choose = gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
+        # log p and log(1 - p) without cancellation
+        log_law = log_choose - k * np.logaddexp(0.0, -epsilon)
+        log_law = log_law - (n - k) * np.logaddexp(0.0, epsilon)
+        losses = np.add.outer(losses, epsilon * (2.0 * k - n)).ravel()
+        logs = np.add.outer(logs, log_law).ravel()
+    return losses, np.exp(logs)
+
+
+def _merge_unlike(others: tuple[Guarantee, ...]) -> tuple[Guarantee, ...]:
+    """Reduce Gaussian, zCDP and one further notion to as few guarantees as possible."""
+    if not others:
+        return ()
+    adjacency = others[0].adjacency
+    gaussian = tuple(g for g in others if isinstance(g, GaussianDP) and g.mu > 0.0)
+    blur = tuple(g for g in others if isinstance(g, ZeroConcentratedDP) and g.rho > 0.0)
+    known = (GaussianDP, ZeroConcentratedDP)
+    unlike = sorted((_bare(g) for g in others if not isinstance(g, known)), key=repr)
+    mu = _sum_gaussian(gaussian, adjacency).mu if gaussian else 0.0
+    rho = _sum_concentrated(blur, adjacency).rho if blur else 0.0
+    if len(unlike) == 1 and mu == 0.0 and isinstance(unlike[0], ObjectivePerturbationDP):
+        g = unlike[0]
+        return (g._with(g.mu, g.curvature, rho),)
+    rest: list[Guarantee] = list(unlike)
+    if not rest and mu > 0.0 and rho > 0.0:
+        return (SmoothedGaussianDP(mu, rho, adjacency=adjacency),)
+    if mu > 0.0:
+        rest.append(GaussianDP(mu, adjacency=adjacency))
+    if rho > 0.0:
+        rest.append(ZeroConcentratedDP(rho, adjacency=adjacency))
+    return tuple(rest)
+
+
+def _bare(g: Guarantee) -> Guarantee:
+    """Drop words, so that equal numbers are recognised as equal."""
+    numbers = (getattr(g, name) for name in g._own_fields())
+    return type(g)(*numbers, adjacency=g.adjacency)

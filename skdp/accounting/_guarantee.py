@@ -1,0 +1,455 @@
+"""What every guarantee can say: the privacy profile and everything read off it.
+
+Notation
+--------
+eps       privacy loss bound in nats, any real number        -> ``epsilon``
+delta     hockey-stick divergence at eps, in [0, 1]            -> ``delta(epsilon)``
+alpha     false-alarm rate of an attacker's test, in [0, 1]
+f         least missed-detection rate at alpha                 -> ``tradeoff(alpha)``
+
+The meaning of a class and of its numbers never changes; a new meaning is a new class.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from typing import ClassVar, Self
+
+import numpy as np
+
+from skdp._typing import ArrayLike, FloatArray
+from skdp.accounting._json import decode, encode, read, write
+from skdp.accounting._numbers import (
+    INFINITE_EPSILON,
+    first_at_most,
+    group_size,
+    like_input,
+    probability,
+    real_vector,
+    round_up,
+)
+from skdp.exceptions import AdjacencyMismatchError
+
+__all__ = ["Adjacency", "Guarantee", "Risk"]
+
+
+class Adjacency(StrEnum):
+    """Which two data sets count as neighbours.
+
+    Examples
+    --------
+    >>> from skdp.accounting import Adjacency
+    >>> Adjacency("add-remove") is Adjacency.ADD_REMOVE
+    True
+    >>> str(Adjacency.REPLACE_ONE)
+    'replace-one'
+    """
+
+    #: One data set has one row more than the other; the number of rows is private.
+    ADD_REMOVE = "add-remove"
+    #: Both have the same number of rows and differ in one; that number is public.
+    REPLACE_ONE = "replace-one"
+
+
+def as_adjacency(value: object) -> Adjacency:
+    """Return the enum member for a member or its string."""
+    if value not in set(Adjacency):
+        allowed = ", ".join(repr(str(member)) for member in Adjacency)
+        raise ValueError(
+            f"adjacency is not a neighbouring relation, got {value!r}. "
+            f"Allowed: {allowed}. Say which data sets count as neighbours."
+        )
+    return Adjacency(value)
+
+
+@dataclass(frozen=True)
+class Risk:
+    """How well an attacker can tell whether one person took part.
+
+    Attributes
+    ----------
+    advantage : float
+        Largest true-positive rate minus false-positive rate of any membership test.
+    tpr_at_fpr : mapping of float to float
+        Largest true-positive rate at the false-positive rates 5 %, 1 % and 0.1 %.
+
+    Examples
+    --------
+    >>> from skdp.accounting import GaussianDP
+    >>> print(GaussianDP(0.23670).risk())
+    An attacker allowed 1 % false alarms finds at most 1.828 % of members (1 % would
+    be guessing); the best test beats guessing by at most 0.09422.
+    """
+
+    advantage: float
+    tpr_at_fpr: Mapping[float, float] = field(hash=False)
+
+    def __str__(self) -> str:
+        """Say the risk in plain words, rounded up."""
+        found = round_up(100.0 * self.tpr_at_fpr[0.01])
+        return (
+            f"An attacker allowed 1 % false alarms finds at most {found} % of members "
+            "(1 % would be guessing); the best test beats guessing by at most "
+            f"{round_up(self.advantage)}."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Guarantee(ABC):
+    """A proved bound on what one release tells about one person.
+
+    Concrete classes are frozen values. Every number they return is an upper bound on
+    the privacy loss. A new notion is a new class that defines ``_delta``.
+
+    Parameters
+    ----------
+    adjacency : Adjacency or str, default="add-remove"
+        Which data sets count as neighbours. Never changed or rescaled silently.
+    assumptions : tuple of str, default=()
+        What the guarantee takes as given, in words.
+    source : str, default=""
+        Theorem, paper or proof note.
+
+    Examples
+    --------
+    >>> from skdp.accounting import GaussianDP, Guarantee
+    >>> g = GaussianDP(1.0)
+    >>> isinstance(g, Guarantee), g.epsilon(1e-5)
+    (True, 4.37717...)
+    """
+
+    adjacency: Adjacency = Adjacency.ADD_REMOVE
+    assumptions: tuple[str, ...] = ()
+    source: str = ""
+
+    _kinds: ClassVar[dict[str, type["Guarantee"]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        """Register the notion by its class name, for :meth:`from_json`."""
+        Guarantee._kinds[cls.__name__] = cls
+
+    def __post_init__(self) -> None:
+        """Check the fields and store them in one canonical form."""
+        self._set("adjacency", as_adjacency(self.adjacency))
+        if isinstance(self.assumptions, str) or not all(
+            isinstance(text, str) for text in self.assumptions
+        ):
+            raise TypeError(
+                f"assumptions must be a sequence of strings, got {self.assumptions!r}. "
+                "Allowed: a tuple of str. Write one string an assumption."
+            )
+        self._set("assumptions", tuple(self.assumptions))
+        self._check()
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Validate the notion's own numbers and store them as floats."""
+
+    @abstractmethod
+    def _delta(self, epsilon: FloatArray) -> FloatArray:
+        """Bound delta in both orders of the pair, at any real epsilon."""
+
+    def _delta_directed(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bound delta when a row is removed, and when it is added."""
+        values = self._delta(epsilon)
+        return values, values
+
+    def _pure_epsilon(self) -> float:
+        """Return the epsilon that holds with delta = 0; inf when there is none."""
+        return math.inf
+
+    def _components(self) -> tuple["Guarantee", ...]:
+        """Split into independent releases that compose to this one."""
+        return (self,)
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    @classmethod
+    def _own_fields(cls) -> tuple[str, ...]:
+        """Names of the notion's own numbers, in order."""
+        shared = {"adjacency", "assumptions", "source"}
+        return tuple(f.name for f in fields(cls) if f.name not in shared)
+
+    def _with(self, *numbers: object, adjacency: Adjacency | None = None) -> Self:
+        """Return the same notion with other numbers, keeping what it assumes."""
+        return type(self)(
+            *numbers,
+            adjacency=self.adjacency if adjacency is None else adjacency,
+            assumptions=self.assumptions,
+            source=self.source,
+        )
+
+    def __repr__(self) -> str:
+        """Show the numbers and the neighbours they speak about."""
+        numbers = ", ".join(repr(getattr(self, name)) for name in self._own_fields())
+        return f"{type(self).__name__}({numbers}, adjacency={str(self.adjacency)!r})"
+
+    def delta(self, epsilon: ArrayLike) -> float | FloatArray:
+        """Bound the hockey-stick divergence at ``epsilon``.
+
+        Parameters
+        ----------
+        epsilon : float or array of any shape
+            Any real numbers, in nats.
+
+        Returns
+        -------
+        float or array of the same shape
+            Within [0, 1]; nonincreasing in epsilon.
+        """
+        array = real_vector("epsilon", epsilon)
+        points = np.clip(array.ravel(), -INFINITE_EPSILON, INFINITE_EPSILON)
+        return like_input(np.clip(self._delta(points), 0.0, 1.0), array)
+
+    def epsilon(self, delta: float) -> float:
+        """Return the least epsilon >= 0 that holds with ``delta``, rounded up.
+
+        Parameters
+        ----------
+        delta : float
+            Within [0, 1).
+
+        Returns
+        -------
+        float
+            Satisfies ``self.delta(result) <= delta``; inf when no epsilon does.
+        """
+        target = probability("delta", delta)
+        pure = self._pure_epsilon()
+        if target == 0.0:
+            return pure
+        return min(pure, first_at_most(self._bounded, target))
+
+    def _bounded(self, epsilon: FloatArray) -> FloatArray:
+        """Evaluate the profile clipped to [0, 1]."""
+        values: FloatArray = np.clip(self._delta(epsilon), 0.0, 1.0)
+        return values
+
+    def tradeoff(self, alpha: ArrayLike) -> float | FloatArray:
+        """Return a lower bound on the missed detections of any test at level alpha.
+
+        Parameters
+        ----------
+        alpha : float or array of any shape
+            False-alarm rates, within [0, 1].
+
+        Returns
+        -------
+        float or array of the same shape
+            Within [0, 1]; the supremum of the supporting lines of the profile.
+        """
+        array = real_vector("alpha", alpha)
+        if ((array < 0.0) | (array > 1.0)).any():
+            raise ValueError(
+                "alpha is out of range. Allowed: numbers from 0 to 1. "
+                "Pass false-alarm rates of an attacker's test."
+            )
+        values = np.clip(self._tradeoff(array.ravel()), 0.0, 1.0)
+        return like_input(values, array)
+
+    def _tradeoff(self, alpha: FloatArray) -> FloatArray:
+        """Take the best supporting line of each alpha; any of them is valid.
+
+        ``1 - delta(eps) - exp(eps) alpha`` is concave in exp(eps), so a coarse pass
+        and two local ones find its maximum; a miss only errs to the private side.
+        """
+        reach = -np.log(np.maximum(alpha, 1e-300)) + 1.0
+        low, high = np.zeros_like(alpha), reach
+        best = np.zeros_like(alpha)
+        for _ in range(4):
+            unit = np.linspace(0.0, 1.0, 33)[:, None]
+            grid = low + (high - low) * unit
+            delta = self._bounded(grid.ravel()).reshape(grid.shape)
+            # a line of slope -exp(eps), and its mirror image of slope -exp(-eps)
+            steep = 1.0 - delta - np.exp(grid) * alpha
+            flat = np.exp(-grid) * (1.0 - delta - alpha)
+            lines = np.maximum(steep, flat)
+            k = np.argmax(lines, axis=0)
+            best = np.maximum(best, np.take_along_axis(lines, k[None], axis=0)[0])
+            step = (high - low) / 32.0
+            centre = low + step * k
+            low, high = np.maximum(centre - step, 0.0), centre + step
+        return best
+
+    def risk(self) -> Risk:
+        """Say how well an attacker can tell whether one person took part.
+
+        Returns
+        -------
+        Risk
+            Advantage and true-positive rates, each an upper bound.
+        """
+        rates = np.array([0.05, 0.01, 0.001])
+        found = 1.0 - self._clipped_tradeoff(rates)
+        table = {float(a): float(p) for a, p in zip(rates, found, strict=True)}
+        advantage = float(self._bounded(np.zeros(1))[0])
+        return Risk(advantage=advantage, tpr_at_fpr=table)
+
+    def _clipped_tradeoff(self, alpha: FloatArray) -> FloatArray:
+        values: FloatArray = np.clip(self._tradeoff(alpha), 0.0, 1.0)
+        return values
+
+    def group(self, k: int) -> "Guarantee":
+        """Return the guarantee for groups of ``k`` rows under the same adjacency.
+
+        Parameters
+        ----------
+        k : int
+            Size of the group, at least 1.
+
+        Returns
+        -------
+        Guarantee
+            Of the same notion.
+
+        Raises
+        ------
+        TypeError
+            When the notion has no group rule.
+        """
+        size = group_size(k)
+        return self if size == 1 else self._group(size)
+
+    def _group(self, k: int) -> "Guarantee":
+        name = type(self).__name__
+        raise TypeError(
+            f"{name} has no group rule, got group({k}). Allowed: PureDP, ApproximateDP,"
+            " GaussianDP, ZeroConcentratedDP, TradeoffDP, SmoothedGaussianDP and "
+            "compositions of these. Convert first: "
+            "ApproximateDP(g.epsilon(delta), delta).group(k)."
+        )
+
+    def to_replace_one(self) -> "Guarantee":
+        """Return what this guarantee says about replacing one row.
+
+        A replacement is one removal and one addition, so a group of two bounds it. A
+        replace-one guarantee is returned unchanged; there is no way back, because
+        replace-one guarantees do not hide the number of rows.
+
+        Returns
+        -------
+        Guarantee
+            With ``adjacency="replace-one"``.
+        """
+        if self.adjacency is Adjacency.REPLACE_ONE:
+            return self
+        return self._to_replace_one()
+
+    def _to_replace_one(self) -> "Guarantee":
+        pair = self._group(2)
+        numbers = (getattr(pair, name) for name in pair._own_fields())
+        return pair._with(*numbers, adjacency=Adjacency.REPLACE_ONE)
+
+    def implies(self, other: "Guarantee") -> bool:
+        """Tell whether every release with this guarantee also has ``other``.
+
+        Parameters
+        ----------
+        other : Guarantee
+            About the same neighbours.
+
+        Returns
+        -------
+        bool
+            True only when it is certain.
+
+        Raises
+        ------
+        AdjacencyMismatchError
+            When the two speak about different neighbours.
+        """
+        from skdp.accounting._implication import implied
+
+        require_same_adjacency((self, other))
+        return implied(self, other)
+
+    def to_json(self) -> str:
+        """Return a text from which :meth:`from_json` rebuilds the same value exactly.
+
+        Returns
+        -------
+        str
+            JSON; floats are written in hexadecimal, so no bit is lost.
+        """
+        return write(self._to_record())
+
+    def _to_record(self) -> dict[str, object]:
+        numbers = {name: encode(getattr(self, name)) for name in self._own_fields()}
+        return {
+            "kind": type(self).__name__,
+            "numbers": numbers,
+            "adjacency": str(self.adjacency),
+            "assumptions": list(self.assumptions),
+            "source": self.source,
+        }
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Rebuild a guarantee from :meth:`to_json`.
+
+        Parameters
+        ----------
+        text : str
+            What ``to_json`` returned.
+
+        Returns
+        -------
+        Guarantee
+            Equal to the original.
+
+        Raises
+        ------
+        ValueError
+            When the text is not a guarantee of this class.
+        """
+        guarantee = guarantee_from_record(read(text))
+        if not isinstance(guarantee, cls):
+            raise ValueError(
+                f"text describes another notion, got {type(guarantee).__name__}. "
+                f"Allowed: {cls.__name__}. Use Guarantee.from_json for any notion."
+            )
+        return guarantee
+
+
+def guarantee_from_record(record: Mapping[str, object]) -> Guarantee:
+    """Rebuild a guarantee from a decoded record; kinds come from the registry only."""
+    try:
+        kind = Guarantee._kinds[str(record["kind"])]
+        numbers = {
+            name: decode(value, guarantee_from_record)
+            for name, value in record["numbers"].items()  # type: ignore[attr-defined]
+        }
+        return kind(
+            **numbers,
+            adjacency=as_adjacency(record["adjacency"]),
+            assumptions=tuple(record["assumptions"]),  # type: ignore[arg-type]
+            source=str(record["source"]),
+        )
+    except (KeyError, AttributeError, TypeError) as error:
+        raise ValueError(
+            "text is not a guarantee. Allowed: what Guarantee.to_json returned. "
+            "Check where the text comes from."
+        ) from error
+
+
+def require_same_adjacency(guarantees: tuple[Guarantee, ...]) -> Adjacency:
+    """Return the one adjacency of all guarantees, or raise naming both."""
+    for g in guarantees:
+        if not isinstance(g, Guarantee):
+            raise TypeError(
+                f"a guarantee was expected, got {g!r} of type {type(g).__name__}. "
+                "Allowed: objects of skdp.accounting. Pass .guarantee of what was spent"
+            )
+    first = guarantees[0]
+    for g in guarantees[1:]:
+        if g.adjacency is not first.adjacency:
+            raise AdjacencyMismatchError(
+                f"the guarantees speak about different neighbours, got "
+                f"{str(first.adjacency)!r} ({type(first).__name__}) and "
+                f"{str(g.adjacency)!r} ({type(g).__name__}). Allowed: one adjacency. "
+                "Convert the add-remove ones with .to_replace_one()."
+            )
+    return first.adjacency

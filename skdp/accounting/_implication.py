@@ -1,0 +1,100 @@
+"""When one guarantee implies another, decided to the safe side."""
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from skdp._typing import FloatArray
+from skdp.accounting._numbers import INFINITE_EPSILON
+
+if TYPE_CHECKING:
+    from skdp.accounting._guarantee import Guarantee
+
+__all__: list[str] = []
+
+_TOLERANCE = 1.0 + 1e-12
+
+
+def implied(given: "Guarantee", wanted: "Guarantee") -> bool:
+    """Tell whether ``given`` implies ``wanted``, True only when certain."""
+    from skdp.accounting._approximate import ApproximateDP
+    from skdp.accounting._concentrated import ZeroConcentratedDP
+    from skdp.accounting._pure import PureDP
+
+    if isinstance(wanted, PureDP):
+        return given.epsilon(0.0) <= wanted.epsilon_bound * _TOLERANCE
+    if isinstance(wanted, ApproximateDP):
+        # one point of the profile says it all
+        reached = given.delta(wanted.epsilon_bound)
+        return bool(reached <= wanted.delta_bound * _TOLERANCE)
+    if isinstance(wanted, ZeroConcentratedDP):
+        return concentrated_cost(given) <= wanted.rho * _TOLERANCE
+    if type(given) is type(wanted):
+        names = given._own_fields()
+        pairs = [(getattr(given, n), getattr(wanted, n)) for n in names]
+        if all(isinstance(a, float) for a, _ in pairs):
+            # every scalar notion loses more as any of its numbers grows
+            return all(a <= b * _TOLERANCE for a, b in pairs) or _dominated(
+                given, wanted
+            )
+    return given == wanted or _dominated(given, wanted)
+
+
+def concentrated_cost(g: "Guarantee") -> float:
+    """Return a rho such that ``g`` is rho-zCDP; inf when none is known.
+
+    zCDP is a statement about Rényi divergences, which no profile determines, so only
+    notions with a theorem count: eps tanh(eps/2) for pure, mu^2/2 for Gaussian.
+    """
+    from skdp.accounting._concentrated import ZeroConcentratedDP
+    from skdp.accounting._gaussian import GaussianDP
+
+    if isinstance(g, ZeroConcentratedDP):
+        return g.rho
+    if isinstance(g, GaussianDP):
+        return g.mu * g.mu / 2.0
+    pure = g.epsilon(0.0)
+    if math.isfinite(pure):
+        return pure * math.tanh(pure / 2.0)
+    return math.inf
+
+
+def _dominated(given: "Guarantee", wanted: "Guarantee") -> bool:
+    """Prove delta_given <= delta_wanted for every epsilon >= 0, or say no.
+
+    Both profiles fall, so an interval is settled when the larger one at its left end
+    is below the other at its right end; unsettled intervals are halved.
+    """
+    end = _last_epsilon(given)
+    beyond = np.array([end, INFINITE_EPSILON])
+    tails = given._bounded(beyond)[0], wanted._bounded(beyond)[1]
+    if tails[0] > tails[1] * _TOLERANCE:
+        return False
+    left = np.linspace(0.0, end, 1025)[:-1]
+    width = end / 1024
+    for _ in range(24):
+        upper = given._bounded(left)
+        if (upper > wanted._bounded(left) * _TOLERANCE).any():
+            return False
+        open_ = upper > wanted._bounded(left + width) * _TOLERANCE
+        if not open_.any():
+            return True
+        left, width = left[open_], width / 2
+        left = _interleave(left, left + width)
+        if left.size > 200_000:
+            return False
+    return False
+
+
+def _last_epsilon(g: "Guarantee") -> float:
+    """Return where the profile of ``g`` has reached its floor."""
+    powers = np.exp2(np.arange(-20.0, 24.0))
+    values = g._bounded(powers)
+    floor = g._bounded(np.array([INFINITE_EPSILON]))[0]
+    done = values <= floor
+    return float(powers[int(np.argmax(done))]) if done.any() else INFINITE_EPSILON
+
+
+def _interleave(a: FloatArray, b: FloatArray) -> FloatArray:
+    return np.column_stack([a, b]).ravel()

@@ -1,0 +1,129 @@
+"""Checks, safe-side searches and safe-side printing shared by all guarantees."""
+
+import math
+from collections.abc import Callable
+from decimal import ROUND_CEILING, Context
+
+import numpy as np
+
+from skdp._typing import ArrayLike, FloatArray
+from skdp._validation import check_real
+
+__all__: list[str] = []
+
+#: Epsilons beyond this behave like infinity: exp of it overflows any float.
+INFINITE_EPSILON = 1e9
+
+
+def nonnegative(name: str, value: object, *, maximum: float = 1e100) -> float:
+    """Return ``value`` as a finite float in [0, maximum]."""
+    allowed = f"a finite number from 0 to {maximum:g}"
+    remedy = f"Pass the {name} of the guarantee as one number."
+    number = check_real(name, value, allowed=allowed, remedy=remedy)
+    if not 0.0 <= number <= maximum:
+        raise ValueError(
+            f"{name} is out of range, got {value!r}. Allowed: {allowed}. {remedy}"
+        )
+    return number + 0.0  # turns -0.0 into 0.0, so equal guarantees hash equal
+
+
+def probability(name: str, value: object) -> float:
+    """Return ``value`` as a float in [0, 1)."""
+    allowed = "0 <= value < 1"
+    remedy = f"Pass {name} as one number, for example {name}=1e-6."
+    number = check_real(name, value, allowed=allowed, remedy=remedy)
+    if not 0.0 <= number < 1.0:
+        raise ValueError(
+            f"{name} is out of range, got {value!r}. Allowed: {allowed}. {remedy}"
+        )
+    return number + 0.0
+
+
+def group_size(value: object) -> int:
+    """Return the size of a group: an integer of at least one."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+        raise TypeError(
+            f"k must be an integer, got {value!r}. Allowed: k >= 1. "
+            "Pass the number of people in the group."
+        )
+    if value < 1:
+        raise ValueError(
+            f"k is out of range, got {value!r}. Allowed: k >= 1. "
+            "Pass the number of people in the group."
+        )
+    return int(value)
+
+
+def real_vector(name: str, value: ArrayLike) -> FloatArray:
+    """Return real numbers as a float array of the same shape, refusing nan."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "iuf":
+        raise TypeError(
+            f"{name} must hold real numbers, got an array of type {array.dtype}. "
+            f"Allowed: numbers. Pass {name} as a float or an array of floats."
+        )
+    numbers: FloatArray = array.astype(np.float64)
+    if np.isnan(numbers).any():
+        raise ValueError(
+            f"{name} must not be nan. Allowed: real numbers. Remove the nan entries."
+        )
+    return numbers
+
+
+def like_input(values: FloatArray, array: FloatArray) -> float | FloatArray:
+    """Return a float for a scalar input, an array of the input's shape otherwise."""
+    shaped = values.reshape(array.shape)
+    return float(shaped) if array.ndim == 0 else shaped
+
+
+def mirrored(
+    curve: Callable[[FloatArray], FloatArray], epsilon: FloatArray
+) -> FloatArray:
+    """Extend a profile from epsilon >= 0 to every real epsilon.
+
+    For a curve that bounds both orders of the pair,
+    ``delta(-e) = 1 - exp(-e) (1 - delta(e))``.
+    """
+    values = curve(np.abs(epsilon))
+    below = np.minimum(epsilon, 0.0)
+    reflected = -np.expm1(below) + np.exp(below) * values
+    return np.where(epsilon < 0.0, reflected, values)
+
+
+def first_at_most(
+    curve: Callable[[FloatArray], FloatArray], target: float, *, limit: float = 2.0**24
+) -> float:
+    """Return the least x >= 0 with ``curve(x) <= target``, rounded up; inf if none.
+
+    ``curve`` is nonincreasing. The answer itself satisfies the inequality as computed.
+    """
+    powers = np.exp2(np.arange(-40.0, math.log2(limit) + 1.0))
+    grid = np.concatenate([[0.0], powers])
+    good = curve(grid) <= target
+    if not good.any():
+        return math.inf
+    first = int(np.argmax(good))
+    if first == 0:
+        return 0.0
+    low, high = float(grid[first - 1]), float(grid[first])
+    # 17 intervals a round: one vector call costs little more than one scalar call,
+    # and 13 rounds pass the resolution of a float (17**13 > 2**53)
+    for _ in range(13):
+        inner = np.linspace(low, high, 18)[1:-1]
+        good = curve(inner) <= target
+        k = int(np.argmax(good)) if good.any() else 16
+        low, high = (
+            low if k == 0 else float(inner[k - 1]),
+            high if k == 16 else float(inner[k]),
+        )
+        if high - low <= 4e-16 * high:
+            break
+    return high
+
+
+def round_up(value: float, digits: int = 4) -> str:
+    """Print ``value`` with a few digits, never below the truth."""
+    if not math.isfinite(value):
+        return str(value)
+    context = Context(prec=digits, rounding=ROUND_CEILING)
+    return f"{float(context.create_decimal_from_float(value)):#.{digits}g}"

@@ -1,0 +1,273 @@
+"""What an estimator spent, as a value that can be read, printed and stored."""
+
+import html
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from skdp.accounting._guarantee import Adjacency, Guarantee, guarantee_from_record
+from skdp.accounting._json import read, write
+from skdp.accounting._numbers import probability, round_up
+from skdp._validation import check_choice
+
+__all__ = ["LEVELS", "PrivacyPart", "PrivacySpent"]
+
+#: What each level of a release claims, in the words that are printed.
+LEVELS = MappingProxyType(
+    {
+        "research": "Simulation only; not for release.",
+        "default": (
+            "The guarantee includes finite-precision arithmetic under these "
+            "assumptions: IEEE 754 double arithmetic, solver certificate checked at "
+            "run time, sampler error at most 1e-14 standard deviations. Timing is not "
+            "covered."
+        ),
+        "exact": "The sampler is exact (integer arithmetic); timing is not covered.",
+    }
+)
+GRADES = ("proved", "numerically certified", "heuristic")
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyPart:
+    """One mechanism's share of what was spent.
+
+    Parameters
+    ----------
+    name : str
+        What the mechanism did.
+    guarantee : Guarantee or None
+        Its guarantee; None for a step that has none.
+    note : str, default=""
+        Anything a reader of the total should know.
+
+    Examples
+    --------
+    >>> from skdp.accounting import GaussianDP, PrivacyPart
+    >>> PrivacyPart("objective perturbation", GaussianDP(0.2367)).name
+    'objective perturbation'
+    """
+
+    name: str
+    guarantee: Guarantee | None
+    note: str = ""
+
+    def _to_record(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "guarantee": None if self.guarantee is None else self.guarantee._to_record(),
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PrivacySpent:
+    """What a fit cost, computed from the noise actually used.
+
+    Unpacks to ``epsilon, delta``.
+
+    Parameters
+    ----------
+    guarantee : Guarantee or None
+        The whole curve; None only when ``leaks`` says why there is none.
+    delta : float
+        The delta at which ``epsilon`` is stated, within [0, 1).
+    parts : sequence of PrivacyPart, default=()
+        One entry a mechanism.
+    releasable : bool, default=True
+        False when the noise came from a seed.
+    level : {"research", "default", "exact"}, default="default"
+        What the release claims about its arithmetic; see ``claim``.
+    grade : {"proved", "numerically certified", "heuristic"}, default="proved"
+        How the guarantee is known. A heuristic one has ``epsilon`` nan.
+    leaks : sequence of str, default=()
+        Steps that read private data unpaid; with any, ``epsilon`` is inf.
+
+    Attributes
+    ----------
+    epsilon : float
+        At ``delta``, rounded up; inf with leaks, nan when heuristic.
+    adjacency : Adjacency or None
+        Which data sets count as neighbours.
+    assumptions : tuple of str
+        What the guarantee takes as given.
+
+    Examples
+    --------
+    >>> from skdp.accounting import ApproximateDP, PrivacySpent
+    >>> spent = PrivacySpent(ApproximateDP(1.0, 1e-6), 1e-6)
+    >>> spent
+    PrivacySpent(epsilon=1.000 at delta=1e-06, add-remove, proved; assumes: nothing)
+    >>> epsilon, delta = spent
+    >>> epsilon, delta
+    (1.0, 1e-06)
+    """
+
+    guarantee: Guarantee | None
+    delta: float
+    parts: tuple[PrivacyPart, ...] = ()
+    releasable: bool = True
+    level: str = "default"
+    grade: str = "proved"
+    leaks: tuple[str, ...] = ()
+    epsilon: float = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Check the fields and compute epsilon once."""
+        check_choice("level", self.level, tuple(LEVELS), remedy="Pick one of these.")
+        check_choice("grade", self.grade, GRADES, remedy="Pick one of these.")
+        if self.guarantee is None and not self.leaks:
+            raise ValueError(
+                "guarantee is None although nothing leaks. Allowed: a guarantee, or "
+                "None with leaks named. Pass the guarantee of the release."
+            )
+        self._set("delta", probability("delta", self.delta))
+        self._set("parts", tuple(self.parts))
+        self._set("leaks", tuple(self.leaks))
+        self._set("epsilon", self._stated_epsilon())
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def _stated_epsilon(self) -> float:
+        if self.leaks:
+            return math.inf
+        return math.nan if self.grade == "heuristic" else self.nominal_epsilon
+
+    @property
+    def nominal_epsilon(self) -> float:
+        """Epsilon of the guarantee at ``delta``, whatever its grade and leaks."""
+        return math.inf if self.guarantee is None else self.guarantee.epsilon(self.delta)
+
+    @property
+    def adjacency(self) -> Adjacency | None:
+        """Which data sets count as neighbours; None when no part says so."""
+        known = [p.guarantee for p in self.parts]
+        for g in (self.guarantee, *known):
+            if g is not None:
+                return g.adjacency
+        return None
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the guarantee takes as given."""
+        return () if self.guarantee is None else self.guarantee.assumptions
+
+    @property
+    def claim(self) -> str:
+        """What the release claims about its arithmetic, in words."""
+        return LEVELS[self.level]
+
+    def __iter__(self) -> Iterator[float]:
+        """Unpack to ``epsilon, delta``."""
+        return iter((self.epsilon, self.delta))
+
+    def _headline(self) -> str:
+        return f"epsilon={round_up(self.epsilon)} at delta={self.delta:g}"
+
+    def _remarks(self) -> list[str]:
+        remarks = [str(self.adjacency), self.grade]
+        if not self.releasable:
+            remarks.append("seeded: not for release")
+        if self.leaks:
+            remarks.append("leaks: " + ", ".join(self.leaks))
+        return remarks
+
+    def __repr__(self) -> str:
+        """Say everything a reader must not miss, in one line."""
+        assumed = "; ".join(self.assumptions) or "nothing"
+        remarks = ", ".join(self._remarks())
+        return f"PrivacySpent({self._headline()}, {remarks}; assumes: {assumed})"
+
+    def _repr_html_(self) -> str:
+        """Show the same facts as a table with row headers, for notebooks."""
+        rows = [
+            ("epsilon", round_up(self.epsilon)),
+            ("delta", f"{self.delta:g}"),
+            ("neighbours", str(self.adjacency)),
+            ("grade", self.grade),
+            ("release", "yes" if self.releasable else "seeded: not for release"),
+            ("arithmetic", self.claim),
+            ("assumes", "; ".join(self.assumptions) or "nothing"),
+        ]
+        if self.leaks:
+            rows.append(("leaks", ", ".join(self.leaks)))
+        rows += [(part.name, _describe(part)) for part in self.parts]
+        body = "".join(
+            f'<tr><th scope="row">{html.escape(name)}</th>'
+            f"<td>{html.escape(text)}</td></tr>"
+            for name, text in rows
+        )
+        return f"<table><caption>Privacy spent</caption><tbody>{body}</tbody></table>"
+
+    def to_json(self) -> str:
+        """Return a text from which :meth:`from_json` rebuilds the same value exactly.
+
+        Returns
+        -------
+        str
+            JSON; floats are written in hexadecimal.
+        """
+        guarantee = None if self.guarantee is None else self.guarantee._to_record()
+        return write(
+            {
+                "kind": "PrivacySpent",
+                "guarantee": guarantee,
+                "delta": self.delta.hex(),
+                "parts": [part._to_record() for part in self.parts],
+                "releasable": self.releasable,
+                "level": self.level,
+                "grade": self.grade,
+                "leaks": list(self.leaks),
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> "PrivacySpent":
+        """Rebuild what :meth:`to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+            What ``to_json`` returned.
+
+        Returns
+        -------
+        PrivacySpent
+            Equal to the original.
+
+        Raises
+        ------
+        ValueError
+            When the text is something else.
+        """
+        record = read(text)
+        try:
+            return cls(
+                _guarantee_or_none(record["guarantee"]),
+                float.fromhex(record["delta"]),
+                parts=tuple(
+                    PrivacyPart(p["name"], _guarantee_or_none(p["guarantee"]), p["note"])
+                    for p in record["parts"]
+                ),
+                releasable=bool(record["releasable"]),
+                level=record["level"],
+                grade=record["grade"],
+                leaks=tuple(record["leaks"]),
+            )
+        except (KeyError, TypeError) as error:
+            raise ValueError(
+                "text does not say what was spent. Allowed: what "
+                "PrivacySpent.to_json returned. Check where the text comes from."
+            ) from error
+
+
+def _guarantee_or_none(record: Any) -> Guarantee | None:
+    return None if record is None else guarantee_from_record(record)
+
+
+def _describe(part: PrivacyPart) -> str:
+    text = "no guarantee" if part.guarantee is None else repr(part.guarantee)
+    return f"{text} ({part.note})" if part.note else text
