@@ -137,13 +137,12 @@ class L2Ball:
             exponents[far] = np.frexp(_largest(X[far]))[1]
             squares[far] = _squared_norms(shrink(X[far], exponents[far]))
         norms = np.sqrt(squares, out=squares)
-        ulps = max(_SLACK_ULPS, X.shape[1] // _COLUMNS_PER_ULP)
-        clipped = self.data_norm * (1.0 - ulps * np.finfo(np.float64).eps)
-        outside = norms > self.data_norm
         # a far row is outside: its norm exceeds 1e149, and R is at most 1e100
-        outside |= exponents != 0
-        factors = np.ones(norms.shape)
-        np.divide(clipped, norms, out=factors, where=outside)
+        inside = (norms <= self.data_norm) & (exponents == 0)
+        ulps = max(_SLACK_ULPS, X.shape[1] // _COLUMNS_PER_ULP)
+        with np.errstate(divide="ignore"):
+            factors = self.data_norm * (1.0 - ulps * np.finfo(np.float64).eps) / norms
+        factors[inside] = 1.0
         return factors, exponents
 
 

@@ -28,8 +28,11 @@ _PARTS = (0.02, 0.2)
 _ROWS_A_COEFFICIENT = 20
 #: Steps on a part; from far away the whole may need more, and takes them itself.
 _PART_STEPS = 10
-#: A fresh Hessian costs about as much as this many gradients.
-_HESSIAN_COST = 7.0
+#: With a fresh Hessian about this many passes remain.
+_FRESH_PASSES = 3.0
+#: Forming a Hessian costs this many gradients more than forming a gradient, and one
+#: more for each 80 columns; measured.
+_HESSIAN_COST, _COLUMNS_A_PASS = 1.2, 80.0
 #: Passes without a new smallest gradient after which only rounding is left to blame.
 _PATIENCE = 100
 
@@ -52,7 +55,7 @@ class Descent:
         while self.best_norm > tolerance and self._stalled < _PATIENCE:
             before = self.norm
             self.step()
-            self.fresh = self._too_slow(before, tolerance)
+            self.fresh = self._needs_hessian(before, tolerance)
 
     def step(self) -> None:
         """Take one accepted step along the direction of the model."""
@@ -90,14 +93,16 @@ class Descent:
                 self._stalled = 0
             self.best_norm, self.best_theta = norm, theta
 
-    def _too_slow(self, before: float, tolerance: float) -> bool:
-        """Return whether a fresh Hessian pays at the present rate of convergence."""
-        if not self.norm < before:
+    def _needs_hessian(self, before: float, tolerance: float) -> bool:
+        """Return whether a new Hessian pays at the present rate of convergence."""
+        if not self.norm < 0.5 * before:
             return True
-        if self.norm <= tolerance:
+        if self.fresh or self.norm <= tolerance:
+            # the model is new, and its rate not yet known; or all is done
             return False
         remaining = math.log(self.norm / tolerance) / math.log(before / self.norm)
-        return remaining > _HESSIAN_COST
+        cost = _HESSIAN_COST + self.theta.size / _COLUMNS_A_PASS
+        return remaining > _FRESH_PASSES + cost
 
     def _steepest(self) -> tuple[FloatArray, float]:
         # only rounding brings the model here

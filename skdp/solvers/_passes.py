@@ -1,5 +1,7 @@
 """Passes over a table: margins, gradient and Hessian of the sum of losses."""
 
+from typing import Literal
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -51,16 +53,30 @@ def data_gradient_hessian(
     d = table.n_features
     total = PairwiseSum(np.zeros(table.n_coefficients))
     hessian = np.zeros((table.n_coefficients, table.n_coefficients))
+    buffer = np.empty(0)
     for x, y, f in table:
         t = margins(x, f, theta, table.constant)
         total.add(pull_back(x, f, loss.gradient(y, t), table.constant))
         curvatures = loss.hessian(y, t)
+        weights = (f * np.sqrt(curvatures))[:, None]
         if sp.issparse(x):
-            x = x.toarray()
-        weighted = x * (f * np.sqrt(curvatures))[:, None]
-        hessian[:d, :d] += weighted.T @ weighted
+            weighted = x.multiply(weights)
+            hessian[:d, :d] += (weighted.T @ weighted).toarray()
+        else:
+            if buffer.size < x.size:
+                buffer = np.empty(x.size)
+            weighted = _like(buffer, x)
+            np.multiply(x, weights, out=weighted)
+            # A' A of one array is a symmetric rank-k update: half the work
+            hessian[:d, :d] += weighted.T @ weighted
         if table.constant:
-            border = pull_back(x, f, curvatures, table.constant) * table.constant
-            hessian[d] += border
+            border = pull_back(x, f, curvatures, table.constant)
+            hessian[d] += table.constant * border
     hessian[:d, d:] = hessian[d:, :d].T
     return total.total(), hessian
+
+
+def _like(buffer: FloatArray, x: FloatArray) -> FloatArray:
+    """Return the start of a buffer in the shape and memory order of ``x``."""
+    order: Literal["C", "F"] = "F" if x.strides[0] < x.strides[1] else "C"
+    return buffer[: x.size].reshape(x.shape, order=order)
