@@ -46,7 +46,7 @@ def discrete_gaussian(
     -----
     The law is exact: each decision is an integer comparison with exactly the stated
     probability. The acceptance probability of a candidate is at least 0.11 at any
-    scale, and at least 0.57 for scales above 4.
+    scale, and at least 0.57 from scale 4 on.
 
     References
     ----------
@@ -92,8 +92,8 @@ def discrete_laplace(
 
     Notes
     -----
-    The law is exact, as that of :func:`discrete_gaussian`. The acceptance probability of
-    a candidate is at least 0.11 at any scale, and at least 0.44 for scales above 4.
+    The law is exact, as that of :func:`discrete_gaussian`. The acceptance probability
+    of a candidate is at least 0.11 at any scale, and at least 0.44 from scale 4 on.
 
     References
     ----------

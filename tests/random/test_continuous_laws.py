@@ -54,7 +54,7 @@ def assert_cells(draws, edges, probabilities):
     assert test.pvalue > LEVEL
 
 
-def k_norm_vectors(source, n=20_000):
+def k_norm_vectors(source, n=10_000):
     return np.array([k_norm_vector(DIMENSION, RATE, source) for _ in range(n)])
 
 
@@ -82,7 +82,7 @@ def test_the_radius_is_gamma_in_every_dimension(n_features):
     """False alarm 1e-7 each."""
     source = as_random_source(14)
     norms = [
-        np.linalg.norm(k_norm_vector(n_features, 1.0, source)) for _ in range(5000)
+        np.linalg.norm(k_norm_vector(n_features, 1.0, source)) for _ in range(3000)
     ]
     assert stats.kstest(norms, "gamma", (n_features,)).pvalue > LEVEL
 
@@ -118,23 +118,23 @@ def test_a_coarse_uniform_is_caught():
         assert_uniform(coarse)
 
 
-def _directions(rng, n=20_000):
+def _directions(rng, n=10_000):
     z = rng.standard_normal((n, DIMENSION))
     return z / np.linalg.norm(z, axis=1, keepdims=True)
 
 
 def _exponential_radius(rng):
-    return _directions(rng) * rng.gamma(1, 1 / RATE, (20_000, 1))
+    return _directions(rng) * rng.gamma(1, 1 / RATE, (10_000, 1))
 
 
 def _product_laplace(rng):
-    return rng.laplace(0, 1 / RATE, (20_000, DIMENSION))
+    return rng.laplace(0, 1 / RATE, (10_000, DIMENSION))
 
 
 def _cube_directions(rng):
-    z = rng.uniform(-1, 1, (20_000, DIMENSION))
+    z = rng.uniform(-1, 1, (10_000, DIMENSION))
     z /= np.linalg.norm(z, axis=1, keepdims=True)
-    return z * rng.gamma(DIMENSION, 1 / RATE, (20_000, 1))
+    return z * rng.gamma(DIMENSION, 1 / RATE, (10_000, 1))
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_anything_else_is_seeded(random_state):
     ids=repr,
 )
 def test_what_is_no_source_is_a_type_error_that_names_the_parameter(random_state):
-    with pytest.raises(TypeError, match="random_state is not a source.*Allowed"):
+    with pytest.raises(TypeError, match=r"random_state is not a source.*Allowed"):
         as_random_source(random_state)
 
 
