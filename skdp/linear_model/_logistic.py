@@ -97,17 +97,19 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
     TypeError
         From ``fit``, for a parameter of the wrong type.
 
-    Privacy
-    -------
+    See Also
+    --------
+    sklearn.linear_model.LogisticRegression : Its non-private counterpart.
+
+    Notes
+    -----
+    .. rubric:: Privacy
+
     Adjacency as given. Assumes finite entries, at least one row, a public label set,
     and that the rounding error of the computed gradient stays below the solver's
     tolerance; row norms are enforced. Running time is not covered. The theorem (joint
     bound of the gradient and Jacobian terms) and its proof:
     docs/proofs/objective_perturbation.md and docs/proofs/smoothing.md.
-
-    See Also
-    --------
-    sklearn.linear_model.LogisticRegression : Its non-private counterpart.
 
     References
     ----------

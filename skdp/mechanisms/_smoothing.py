@@ -9,7 +9,7 @@ Notation (derived in docs/proofs/smoothing.md)
 ----------------------------------------------
 Delta    bound on the L2 distance of the computed to the ideal point    -> ``error``
 g        lattice step, a power of two                                   -> ``grid``
-m        noise scale in lattice steps, an integer                       -> ``multiple``
+m        noise scale in lattice steps                       -> ``multiple``
 s, b     noise scale g m: discrete Gaussian s, discrete Laplace b       -> ``scale``
 d        number of coordinates                                         -> ``n_features``
 """
@@ -63,8 +63,8 @@ class LatticeSmoothing(Mechanism[FloatArray, FloatArray]):
         Number of coordinates, >= 1.
     grid : float
         Lattice step, a power of two.
-    multiple : int
-        Noise scale in lattice steps, >= 1.
+    multiple : float
+        Noise scale in lattice steps, >= 1; used as the exact dyadic rational it is.
     adjacency : Adjacency
         Neighbouring relation that the surrounding mechanism speaks about.
 
@@ -91,7 +91,7 @@ class LatticeSmoothing(Mechanism[FloatArray, FloatArray]):
     error: float
     n_features: int
     grid: float
-    multiple: int
+    multiple: float
     adjacency: Adjacency = Adjacency.ADD_REMOVE
 
     @classmethod
@@ -111,7 +111,7 @@ class LatticeSmoothing(Mechanism[FloatArray, FloatArray]):
             error=error,
             n_features=n_features,
             grid=grid,
-            multiple=math.ceil(shift / mu * _UP),
+            multiple=shift / mu * _UP,
             adjacency=adjacency,
         )
 
@@ -133,7 +133,7 @@ class LatticeSmoothing(Mechanism[FloatArray, FloatArray]):
             error=error,
             n_features=n_features,
             grid=grid,
-            multiple=math.ceil(shift / epsilon * _UP),
+            multiple=shift / epsilon * _UP,
             adjacency=adjacency,
         )
 

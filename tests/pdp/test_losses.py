@@ -100,7 +100,7 @@ def reference_pure(mechanism, theta, X, y):
 
 def test_published_pure_bound_equals_its_statement():
     rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, (300, 3)) / 2
+    X = rng.uniform(-1, 1, (300, 3))
     y = np.where(rng.random(300) < 0.5, -1.0, 1.0)
     mechanism = ObjectivePerturbation.calibrate(
         PureDP(1.0), radius=1.0, n_coefficients=3
@@ -108,11 +108,10 @@ def test_published_pure_bound_equals_its_statement():
     theta = np.array([3.0, -2.0, 8.0])
     bound = published_loss(mechanism, theta, rows(X, y))
     clipped = np.concatenate([Z for Z, _ in rows(X, y).projected()])
-    # the share of the smoothing step is what it costs, at most 0.01
     reference = reference_pure(mechanism, theta, clipped, y)
-    share = 0.01 - mechanism.smoothing.guarantee.epsilon_bound
-    assert 0 <= share < 1e-5
-    np.testing.assert_allclose(bound, reference, rtol=0, atol=1e-9 + share)
+    assert reference.min() < 0.1
+    assert reference.max() > 0.9
+    np.testing.assert_allclose(bound, reference, rtol=0, atol=1e-9)
 
 
 def test_published_gaussian_bound_without_smoothing_error_is_the_closed_form():
@@ -127,7 +126,7 @@ def test_published_gaussian_bound_without_smoothing_error_is_the_closed_form():
     plain = np.log1p(p * (1 - p) * norm**2) + m**2 / 2 + m * z
     rho = mechanism.smoothing.guarantee.rho
     extra = rho + math.sqrt(2 * rho) * math.sqrt(2 * math.log(40 / 1e-6))
-    np.testing.assert_allclose(bound, plain + extra, rtol=1e-5)
+    np.testing.assert_allclose(bound, plain + extra, rtol=2e-4)
     assert (bound >= plain + extra).all()
 
 
