@@ -1,3 +1,82 @@
-"""skdp: differentially private estimators for people who live in scikit-learn."""
+"""skdp: differentially private estimators for people who live in scikit-learn.
+
+Names are loaded when they are first used, so ``import skdp`` costs next to nothing.
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from skdp._pipeline import pdp_loss, privacy_spent
+    from skdp.accounting import (
+        Adjacency,
+        ApproximateDP,
+        GaussianDP,
+        PureDP,
+        ZeroConcentratedDP,
+        compose,
+    )
+    from skdp.linear_model import ObjPertLogisticRegression
+    from skdp.preprocessing import BoundedScaler, RowClipper
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Adjacency",
+    "ApproximateDP",
+    "BoundedScaler",
+    "GaussianDP",
+    "ObjPertLogisticRegression",
+    "PureDP",
+    "RowClipper",
+    "ZeroConcentratedDP",
+    "compose",
+    "pdp_loss",
+    "privacy_spent",
+]
+
+_HOMES = {
+    "Adjacency": "skdp.accounting",
+    "ApproximateDP": "skdp.accounting",
+    "BoundedScaler": "skdp.preprocessing",
+    "GaussianDP": "skdp.accounting",
+    "ObjPertLogisticRegression": "skdp.linear_model",
+    "PureDP": "skdp.accounting",
+    "RowClipper": "skdp.preprocessing",
+    "ZeroConcentratedDP": "skdp.accounting",
+    "compose": "skdp.accounting",
+    "pdp_loss": "skdp._pipeline",
+    "privacy_spent": "skdp._pipeline",
+}
+
+_ROOMS = frozenset(
+    {
+        "accounting",
+        "audit",
+        "datasets",
+        "exceptions",
+        "linear_model",
+        "losses",
+        "mechanisms",
+        "pdp",
+        "preprocessing",
+        "random",
+        "rows",
+        "solvers",
+    }
+)
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        value: object = getattr(importlib.import_module(_HOMES[name]), name)
+    elif name in _ROOMS:
+        value = importlib.import_module(f"skdp.{name}")
+    else:
+        raise AttributeError(f"module 'skdp' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES, *_ROOMS})

@@ -1,0 +1,290 @@
+"""What a whole pipeline spent, and what it cost one person.
+
+A pipeline keeps the guarantee of its private steps only when every other step learned
+nothing from the rows. The steps are walked one by one; whatever is not understood is a
+leak, named as such, and then there is no finite epsilon to report.
+"""
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from skdp._typing import FloatArray, MatrixLike
+from skdp.accounting import (
+    Adjacency,
+    Guarantee,
+    PrivacyPart,
+    PrivacySpent,
+    PureDP,
+    compose,
+)
+from skdp.exceptions import PrivacyLeakWarning
+from skdp.preprocessing._data_independent import Verdict, judge
+
+__all__ = ["pdp_loss", "privacy_spent"]
+
+#: From the weakest statement to the strongest.
+LEVELS = ("research", "default", "exact")
+GRADES = ("heuristic", "numerically certified", "proved")
+
+
+def privacy_spent(estimator: Any) -> PrivacySpent:
+    """Return what a fitted estimator or pipeline spent, all steps together.
+
+    Private steps are composed. Steps that learn nothing from the rows are free: the
+    transformers of :mod:`skdp.preprocessing`, and those of scikit-learn whose settings
+    are all public, such as ``Normalizer``, ``PolynomialFeatures`` or an encoder with
+    declared categories. Any other step is a leak.
+
+    Parameters
+    ----------
+    estimator : estimator or Pipeline
+        Fitted; pipelines may hold pipelines, column transformers and feature unions.
+
+    Returns
+    -------
+    spent : PrivacySpent
+        One part a step. With a leak, ``epsilon`` is inf and ``leaks`` names the steps,
+        nested names joined by two underscores.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the estimator is not fitted.
+    AdjacencyMismatchError
+        If private steps speak about different neighbours.
+
+    Warns
+    -----
+    PrivacyLeakWarning
+        If a step learned from the data without a guarantee.
+
+    Notes
+    -----
+    Meta-estimators such as ``GridSearchCV`` choose by scores computed on the data, so
+    they count as leaks even around a private estimator. A class of your own that learns
+    nothing and treats each row alone may say so by a class attribute
+    ``__skdp_data_independent__ = True``.
+
+    Examples
+    --------
+    >>> import skdp
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from skdp.datasets import make_classification_rows
+    >>> X, y = make_classification_rows(500, 3, random_state=0)
+    >>> pipeline = make_pipeline(
+    ...     skdp.BoundedScaler(bounds=(-1, 1)),
+    ...     skdp.ObjPertLogisticRegression(epsilon=1.0, classes=[0, 1]),
+    ... )
+    >>> epsilon, delta = skdp.privacy_spent(pipeline.fit(X, y))
+    >>> round(epsilon, 2), delta
+    (1.0, 0.0)
+    """
+    check_is_fitted(estimator)
+    own = getattr(estimator, "privacy_spent_", None)
+    if isinstance(own, PrivacySpent):
+        return own
+    steps = list(_walk("", estimator))
+    _warn_of_leaks(steps)
+    return _total(steps)
+
+
+def pdp_loss(
+    estimator: Any, X: MatrixLike, y: Any = None, **options: Any
+) -> FloatArray:
+    """Bound what the release of a fitted pipeline cost each person.
+
+    Rows go through the transformers to the last step, whose ``pdp_loss`` answers. It
+    costs nothing and may be asked by anyone about anyone.
+
+    Parameters
+    ----------
+    estimator : estimator or Pipeline
+        Fitted; its last step has a method ``pdp_loss``.
+    X : array-like of shape (n_samples, n_features)
+        Rows as the pipeline takes them. One person may be given as ``(x, label)``.
+    y : array-like of shape (n_samples,)
+        Their labels.
+    **options : object
+        Passed on to the last step, for example ``rho=1e-9``.
+
+    Returns
+    -------
+    loss : ndarray of shape (n_samples,)
+        Bound on the absolute privacy loss of each person, in nats.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the estimator is not fitted.
+    TypeError
+        If the last step has no ``pdp_loss``, or an earlier step is private itself, so
+        that the last step does not know the whole loss.
+
+    Warns
+    -----
+    PrivacyLeakWarning
+        If a step learned from the data without a guarantee: what that step gave away
+        about a person is not in the bound.
+
+    Examples
+    --------
+    >>> import skdp
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from skdp.datasets import make_classification_rows
+    >>> X, y = make_classification_rows(500, 3, random_state=0)
+    >>> pipeline = make_pipeline(
+    ...     skdp.BoundedScaler(bounds=(-1, 1)),
+    ...     skdp.ObjPertLogisticRegression(epsilon=1.0, classes=[0, 1]),
+    ... )
+    >>> loss = skdp.pdp_loss(pipeline.fit(X, y), X, y)
+    >>> loss.shape, bool((loss <= 1.0).all())
+    ((500,), True)
+    """
+    check_is_fitted(estimator)
+    if y is None:
+        X, y = _one_person(X)
+    _warn_of_leaks(_walk("", estimator))
+    return _loss(estimator, X, y, options)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One step that is not made of others: what it spent, or how it was judged."""
+
+    name: str
+    kind: str
+    spent: PrivacySpent | None
+    verdict: Verdict
+
+    @property
+    def leaks(self) -> bool:
+        return bool(self.verdict.leak) or (
+            self.spent is not None and bool(self.spent.leaks)
+        )
+
+
+def _walk(name: str, step: Any) -> Iterator[_Step]:
+    """Yield the steps that a fitted estimator is made of."""
+    if step is None or isinstance(step, str):  # "passthrough" or "drop"
+        return
+    spent = getattr(step, "privacy_spent_", None)
+    kind = type(step).__name__
+    if isinstance(spent, PrivacySpent):
+        yield _Step(name or kind, kind, spent, Verdict())
+    elif type(step) in CONTAINERS:
+        for child, inner in CONTAINERS[type(step)](step):
+            yield from _walk("__".join(filter(None, (name, child))), inner)
+    else:
+        yield _Step(name or kind, kind, None, judge(step))
+
+
+def _columns(transformer: ColumnTransformer) -> Iterator[tuple[str, Any]]:
+    """Yield the fitted transformers, and any choice of columns that reads the rows."""
+    for name, _, columns in transformer.transformers:
+        if callable(columns) and not isinstance(columns, make_column_selector):
+            yield f"{name}__columns", columns
+    for name, inner, _ in transformer.transformers_:
+        yield name, inner
+
+
+#: Estimators made of others whose parts can be judged one by one.
+CONTAINERS: dict[type, Any] = {
+    ColumnTransformer: _columns,
+    FeatureUnion: lambda union: union.transformer_list,
+    FrozenEstimator: lambda frozen: [("", frozen.estimator)],
+    Pipeline: lambda pipeline: pipeline.steps,
+}
+
+
+def _warn_of_leaks(steps: Iterator[_Step] | list[_Step]) -> None:
+    leaking = [f"{step.name} ({step.kind})" for step in steps if step.leaks]
+    if leaking:
+        warnings.warn(
+            f"no guarantee holds, got steps that learn from private rows: "
+            f"{', '.join(leaking)}. Allowed: steps whose settings are all public. "
+            "Declare what they would learn, for example with "
+            "skdp.preprocessing.BoundedScaler.",
+            PrivacyLeakWarning,
+            stacklevel=3,
+        )
+
+
+def _total(steps: list[_Step]) -> PrivacySpent:
+    spends = [step.spent for step in steps if step.spent is not None]
+    known = [spent.guarantee for spent in spends if spent.guarantee is not None]
+    total = compose(*known) if known else PureDP(0.0)
+    assumptions = dict.fromkeys(total.assumptions)
+    for step in steps:
+        assumptions.update(
+            (f"{step.name}: {a}", None) for a in step.verdict.assumptions
+        )
+    leaks = tuple(step.name for step in steps if step.leaks)
+    return PrivacySpent(
+        None if leaks else replace(total, assumptions=tuple(assumptions)),
+        sum(spent.delta for spent in spends),
+        parts=tuple(_part(step, total.adjacency) for step in steps),
+        releasable=all(spent.releasable for spent in spends),
+        level=min((spent.level for spent in spends), key=LEVELS.index, default="exact"),
+        grade=min(
+            (spent.grade for spent in spends), key=GRADES.index, default="proved"
+        ),
+        leaks=leaks,
+    )
+
+
+def _part(step: _Step, adjacency: Adjacency) -> PrivacyPart:
+    if step.spent is not None:
+        return PrivacyPart(step.name, step.spent.guarantee, step.kind)
+    guarantee: Guarantee | None = None
+    note = step.verdict.leak
+    if not note:
+        guarantee, note = PureDP(0.0, adjacency=adjacency), "learns nothing"
+    return PrivacyPart(step.name, guarantee, f"{step.kind}: {note}")
+
+
+def _loss(estimator: Any, X: MatrixLike, y: Any, options: dict[str, Any]) -> FloatArray:
+    if type(estimator) is Pipeline:
+        for name, step in estimator.steps[:-1]:
+            X = _pass_on(name, step, X)
+        return _loss(estimator.steps[-1][1], X, y, options)
+    if not hasattr(estimator, "pdp_loss"):
+        raise TypeError(
+            f"the last step has no per-person loss, got {type(estimator).__name__}. "
+            "Allowed: an estimator with a method pdp_loss. Use a private one, for "
+            "example skdp.ObjPertLogisticRegression."
+        )
+    loss: FloatArray = estimator.pdp_loss(X, y, **options)
+    return loss
+
+
+def _pass_on(name: str, step: Any, X: MatrixLike) -> MatrixLike:
+    if step is None or isinstance(step, str):
+        return X
+    if any(inner.spent is not None for inner in _walk(name, step)):
+        raise TypeError(
+            f"the step {name!r} is private itself, so the last step does not know the "
+            "whole loss. Allowed: steps before the last that learn nothing. Ask each "
+            "private step for its own pdp_loss."
+        )
+    return step.transform(X)
+
+
+def _one_person(person: Any) -> tuple[MatrixLike, Any]:
+    if not (isinstance(person, tuple) and len(person) == 2):
+        raise TypeError(
+            f"y is missing, got X of type {type(person).__name__} alone. Allowed: "
+            "pdp_loss(estimator, X, y), or pdp_loss(estimator, (x, label)) for one "
+            "person. Pass the labels."
+        )
+    x, label = person
+    # a row of a data frame keeps its names
+    row = x.to_frame().T if hasattr(x, "to_frame") else np.asarray(x).reshape(1, -1)
+    return row, np.asarray(label).reshape(1)
