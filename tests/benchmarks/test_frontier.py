@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+
 @pytest.fixture(scope="module")
 def cells():
     """Scores of a small run on generated tables."""
