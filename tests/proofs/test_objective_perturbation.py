@@ -111,13 +111,17 @@ def test_hockey_stick_of_the_joint_bound_is_gaussian_at_the_threshold(epsilon, m
     assert integral == pytest.approx(gaussian_profile(epsilon, mu), rel=1e-4)
 
 
+@pytest.mark.parametrize("sharp", [False, True])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
-def test_exact_divergence_reaches_but_never_exceeds_the_gaussian_profile(epsilon):
-    """At alpha = R^2/epsilon the exact one-dimensional profile is Gaussian."""
+def test_exact_divergence_reaches_but_never_exceeds_the_gaussian_profile(
+    epsilon, sharp
+):
+    """So at alpha = R^2/epsilon, and at the sharp R^2/(epsilon + mu^2/2)."""
     mu = {0.1: 1 / 36.3047, 1.0: 1 / 4.2247, 4.0: 1 / 1.1935}[epsilon]
+    alpha = RADIUS**2 / (epsilon + (mu**2 / 2 if sharp else 0.0))
     target = gaussian_profile(epsilon, mu)
     found = [
-        both_directions(data, row, [epsilon], RADIUS**2 / epsilon, RADIUS / mu)[0]
+        both_directions(data, row, [epsilon], alpha, RADIUS / mu)[0]
         for data in DATA_SETS
         for row in [(1.0, 1.0), (0.6, 1.0), (-1.0, 1.0)]
     ]
