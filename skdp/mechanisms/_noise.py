@@ -35,6 +35,10 @@ class NoiseLaw(Protocol):
         """Return one fresh noise vector, shape (n_features,)."""
         ...
 
+    def typical_norm(self, n_features: int) -> float:
+        """Return the size of the norm of a draw; public."""
+        ...
+
     def log_density(self, b: FloatArray) -> float:
         """Return the log density at ``b``."""
         ...
@@ -49,6 +53,10 @@ class GaussianNoise:
     def draw(self, n_features: int, source: RandomSource) -> FloatArray:
         """Return one fresh noise vector, shape (n_features,)."""
         return self.scale * standard_normal(n_features, source)
+
+    def typical_norm(self, n_features: int) -> float:
+        """Return the root mean square of the norm of a draw."""
+        return float(self.scale * np.sqrt(n_features))
 
     def log_density(self, b: FloatArray) -> float:
         """Return the log density at ``b``."""
@@ -70,6 +78,10 @@ class KNormNoise:
     def draw(self, n_features: int, source: RandomSource) -> FloatArray:
         """Return one fresh noise vector, shape (n_features,)."""
         return self.scale * k_norm_vector(n_features, 1.0, source)
+
+    def typical_norm(self, n_features: int) -> float:
+        """Return the mean of the norm of a draw."""
+        return self.scale * n_features
 
     def log_density(self, b: FloatArray) -> float:
         """Return the log density at ``b``."""

@@ -46,8 +46,11 @@ from skdp.solvers import Objective, minimise
 __all__ = ["ObjectivePerturbation"]
 
 _SOURCE = "joint bound of objective perturbation, docs/proofs/objective_perturbation.md"
-#: tau in units of the gradient bound of one row.
+#: tau in units of the gradient bound of one row ...
 _RELATIVE_TOL = 1e-8
+#: ... unless the noise is so large (epsilon below about 1e-5) that its own rounding
+#: would exceed that: then in units of the noise.
+_NOISE_TOL = 2.0**-48
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -159,21 +162,24 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
             ridge = radius**2 / plan.curvature_auto
         else:
             ridge = max(float(alpha), radius**2 / plan.curvature_limit)
-        # 2 tau: the certified gradient norm, and as much again for its rounding
-        shape = {
-            "error": 2 * _RELATIVE_TOL * radius / ridge,
-            "n_features": n_coefficients,
-            "adjacency": adjacency,
-        }
         noise_law: GaussianNoise | KNormNoise
         if isinstance(plan, GaussianPlan):
-            smoothing = LatticeSmoothing.concentrated(mu=plan.smoothing_mu, **shape)
             rho = plan.smoothing_mu**2 / 2
             mu = calibrated_mu(epsilon, delta, radius**2 / ridge, rho, adjacency)
             noise_law = GaussianNoise(radius / mu)
         else:
-            smoothing = LatticeSmoothing.pure(epsilon=plan.smoothing_epsilon, **shape)
             noise_law = KNormNoise(radius / plan.rate)
+        # 2 tau: the certified gradient norm, and as much again for its rounding
+        tol = _gradient_tol(radius, noise_law, n_coefficients)
+        shape = {
+            "error": 2 * tol / ridge,
+            "n_features": n_coefficients,
+            "adjacency": adjacency,
+        }
+        if isinstance(plan, GaussianPlan):
+            smoothing = LatticeSmoothing.concentrated(mu=plan.smoothing_mu, **shape)
+        else:
+            smoothing = LatticeSmoothing.pure(epsilon=plan.smoothing_epsilon, **shape)
         return cls(
             radius=radius,
             n_coefficients=n_coefficients,
@@ -197,7 +203,7 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
     @property
     def gradient_tol(self) -> float:
         """Public bound tau on the gradient norm at the computed minimiser."""
-        return _RELATIVE_TOL * self.loss.constants(self.radius).lipschitz
+        return _gradient_tol(self.radius, self.noise_law, self.n_coefficients)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -233,7 +239,8 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
     def _assumptions(self) -> tuple[str, ...]:
         return (
             f"row L2 norm <= {self.radius:.6g} (enforced by clipping)",
-            f"rounding of the computed gradient <= {self.gradient_tol:.3g}",
+            "rounding of the computed gradient and of the noise draw "
+            f"<= {self.gradient_tol:.3g}",
         )
 
     def release(self, data: PrivateRows, source: RandomSource) -> Release[FloatArray]:
@@ -339,6 +346,14 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
             ApproximateDP(1.0, 1e-6), radius=2.0, n_coefficients=2, alpha=50.0
         )
         yield cls.calibrate(PureDP(1.0), radius=0.25, n_coefficients=2)
+
+
+def _gradient_tol(
+    radius: float, noise_law: GaussianNoise | KNormNoise, n_coefficients: int
+) -> float:
+    """Return tau, a function of public numbers; the logistic loss has L = 1."""
+    noise = noise_law.typical_norm(n_coefficients)
+    return max(_RELATIVE_TOL * radius, _NOISE_TOL * noise)
 
 
 def _pure_loss(c: float, kappa: float) -> float:

@@ -24,8 +24,6 @@ __all__ = ["published_loss"]
 _NOISE_SHARE, _LATTICE_SHARE = 0.9, 0.05
 #: Laplace scales beyond which a unit combination lies with probability < 1e-12.
 _LAPLACE_RADIUS = 34.0
-#: Largest exponent that keeps exp finite; a bound that large is infinite anyway.
-_MAX_XI = 700.0
 
 
 def published_loss(
@@ -52,12 +50,15 @@ def published_loss(
     Returns
     -------
     loss : ndarray of shape (n,)
-        Nats, >= 0; 0 for a row of an undeclared class. It holds whether or not the row
-        was in the data.
+        Nats, >= 0. It holds whether or not the row was in the data. 0 for a row of an
+        undeclared class: its loss is 0 for the minimiser, and the lattice noise is not
+        charged to a row that is no part of the objective.
 
     Notes
     -----
     Safe to publish as a function of the row: no data but the row asked about is read.
+    The bound speaks about the pair of the ideal minimiser and the published vector,
+    which tells at least as much as the vector alone.
     """
     bound = _gaussian if isinstance(mechanism.noise_law, GaussianNoise) else _pure
     blocks = [
@@ -105,13 +106,13 @@ def _inflation(
     norm = np.sqrt(terms.squared_norm)
     rounding = step.grid * math.sqrt(step.n_features) / 2
     xi = norm * (step.error + rounding + tail * step.scale)
-    return norm, np.exp(np.minimum(xi, _MAX_XI))
+    return norm, np.exp(xi)
 
 
 def _jacobian(
     mechanism: ObjectivePerturbation, terms: MarginTerms, grow: FloatArray
 ) -> FloatArray:
-    h = np.minimum(grow * terms.curvature, 0.25)
+    h = grow * terms.curvature
     out: FloatArray = np.log1p(h * terms.squared_norm / mechanism.alpha)
     return out
 
