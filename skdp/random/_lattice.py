@@ -30,7 +30,6 @@ The number of bytes drawn and the work done do not depend on the values, but for
 comparisons left open.
 """
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -138,8 +137,8 @@ class LatticeLaw:
         ``x = constant[v] + linear[v] u + quadratic u**2``, where constant is the
         exponent at the block's start, ``linear = 2 q t**2 v + l t < 16`` and
         ``quadratic = q t**2 <= 1/16`` (u = 0 if t = 1, whatever they are). Rounding
-        down everywhere gives a lower bound, short of x by less than 64 units: 1 for the
-        constant, 16 for u and 32 for the linear table (kept at 27 places so that
+        down everywhere gives a lower bound, short of x by less than 64 units: 4 for the
+        constant, 16 for u and 33 for the linear table (kept at 27 places so that
         products stay below ``2**63``), 4 for the rest. As exp is 1-Lipschitz on x >= 0,
         the bounds P and P + EXCESS of exp at the lower bound make
         ``P - 32 <= 2**31 exp(-x) < P + EXCESS``, and U lies in ``[w, w + 1) 2**-31``.
@@ -163,24 +162,22 @@ class LatticeLaw:
         return np.uint32((1 << 32) - (1 << unused))
 
     def _tabulate(self) -> _Tables:
-        """Round the coefficients of x down to fixed point, block by block."""
-        t, h = 1 << self._width, STEP
-        a, b = self._quadratic * t * t, self._linear * t
-        # One common denominator: plain integers are ten times faster than fractions.
-        d = math.lcm(a.denominator, b.denominator, self._constant.denominator, 4)
-        a_, b_, c_, h_ = (int(r * d) for r in (a, b, self._constant, h))
-        blocks = range(len(self._thresholds))
-        # Large values are cut where exp(-x) is 0 in fixed point anyway; the linear part
-        # only when t = 1, where it multiplies 0.
-        constant = [
-            min((((a_ * v + b_ - h_) * v + c_) << 32) // d, 1 << 38) for v in blocks
-        ]
-        linear = [min(((2 * a_ * v + b_) << 27) // d, 1 << 31) for v in blocks]
-        quadratic = min((a_ << 32) // d, 1 << 31)
+        """Round the coefficients of x down to fixed point, block by block.
+
+        Coefficients enter with 44 places, so that the constant of the last block, 88,
+        is short by less than 4 units of ``2**-32``, and are cut at 32, so that products
+        stay below ``2**63``. Only t = 1 leads to larger ones. Then u = 0, and blocks
+        from 1 on have x > 24 with and without the cut: no bound changes.
+        """
+        t = 1 << self._width
+        a, b = _fixed(self._quadratic * t * t), _fixed(self._linear * t)
+        v = np.arange(len(self._thresholds), dtype=np.int64)
+        constant = ((a * v + b) * v + _fixed(self._constant)) >> 12
+        constant -= int(STEP * 2**32) * v  # exact, as STEP is dyadic
         return _Tables(
-            np.array(constant, dtype=np.uint64),
-            np.array(linear, dtype=np.uint64),
-            np.uint64(quadratic),
+            np.maximum(constant, 0).astype(np.uint64),
+            np.minimum((2 * a * v + b) >> 17, 1 << 31).astype(np.uint64),
+            np.uint64(min(a >> 12, 1 << 31)),
         )
 
     def _signed(self, words: Words32, block: Words) -> Integers:
@@ -214,3 +211,9 @@ class LatticeLaw:
     def _exponent(self, magnitude: int, block: int) -> Fraction:
         polynomial = (self._quadratic * magnitude + self._linear) * magnitude
         return polynomial - STEP * block + self._constant
+
+
+def _fixed(coefficient: Fraction) -> int:
+    """Return ``floor(2**44 * min(coefficient, 32))``."""
+    cut = min(coefficient, Fraction(32))
+    return (cut.numerator << 44) // cut.denominator

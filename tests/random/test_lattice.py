@@ -66,6 +66,22 @@ def test_the_block_length_is_within_the_sampler_s_limits(law, scale):
 
 @each_law
 @each_scale
+def test_tabulated_coefficients_lose_no_more_than_stated(law, scale):
+    sampler = law(scale)
+    t, tables = 2**sampler._width, sampler._tables
+    for v, low in enumerate(tables.constant.tolist()):
+        exact = sampler._exponent(t * v, v) * 2**32
+        assert low <= exact
+        assert exact < low + 4 or low > 24 * 2**32
+    if t > 1:
+        a, b = sampler._quadratic * t**2, sampler._linear * t
+        for v, low in enumerate(tables.linear.tolist()):
+            assert low <= (2 * a * v + b) * 2**27 < low + 1 + Fraction(1, 32)
+        assert tables.quadratic <= a * 2**32 < int(tables.quadratic) + 1
+
+
+@each_law
+@each_scale
 def test_fast_and_exact_arithmetic_agree_on_every_candidate(law, scale):
     sampler, source = law(scale), as_random_source(1)
     n = 400
