@@ -37,7 +37,15 @@ class Release(Generic[Out]):
 
 @dataclass(frozen=True, slots=True)
 class AdjacentPair(Generic[Data]):
-    """Two neighbouring data sets on which a mechanism's guarantee is nearly tight."""
+    """Two neighbouring data sets on which a mechanism's guarantee is nearly tight.
+
+    Attributes
+    ----------
+    name : str
+        What makes the pair hard.
+    left, right : object
+        The two data sets.
+    """
 
     name: str
     left: Data
