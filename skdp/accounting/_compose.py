@@ -2,8 +2,8 @@
 
 Equal notions add up in closed form. Pure and approximate guarantees turn into a few
 atoms of privacy loss (randomised response), which mix exactly with anything else:
-``delta(eps) = E[delta_rest(eps - L)]``. Only two or more of the remaining notions need a
-numerical convolution, which lives in ``_pld.py``.
+``delta(eps) = E[delta_rest(eps - L)]``. Only two or more of the remaining notions need
+a numerical convolution, which lives in ``_pld.py``.
 """
 
 import math
@@ -69,7 +69,7 @@ def compose(*guarantees: Guarantee) -> Guarantee:
     GaussianDP(5.0, adjacency='add-remove')
     >>> total = compose(*[PureDP(0.1)] * 100)
     >>> total.epsilon(0.0), total.epsilon(1e-6)
-    (10.0, 4.87...)
+    (10.0, 4.77456...)
     """
     if not guarantees:
         raise ValueError(
@@ -144,7 +144,7 @@ class Composed(Guarantee):
     >>> total.parts[0]
     PureDP(0.5, adjacency='add-remove')
     >>> total.epsilon(1e-5)
-    3.69937...
+    3.33036...
     """
 
     parts: tuple[Guarantee, ...]
@@ -167,7 +167,7 @@ class Composed(Guarantee):
     def _delta_directed(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         plan = _plan(self.parts)
         basic = plan.basic(epsilon)
-        remove, add = (plan.mix(epsilon, i) for i in (0, 1))
+        remove, add = plan.mix(epsilon)
         return np.minimum(remove, basic), np.minimum(add, basic)
 
     def _pure_epsilon(self) -> float:
@@ -194,8 +194,6 @@ class _Plan:
         Law of the summed randomised responses, both directions alike.
     certain : float
         Chance that at least one approximate part tells everything.
-    pure : float
-        Sum of the epsilons behind the atoms.
     rest : tuple of Guarantee
         Unlike notions, already merged as far as closed forms go.
     """
@@ -203,31 +201,37 @@ class _Plan:
     losses: FloatArray
     weights: FloatArray
     certain: float
-    pure: float
     rest: tuple[Guarantee, ...]
 
-    def mix(self, epsilon: FloatArray, direction: int) -> FloatArray:
-        """Average the rest's profile over the atoms, one direction."""
+    def mix(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Average both directions of the rest's profile over the atoms."""
         rows = max(1, _CHUNK // self.losses.size)
-        out = np.empty_like(epsilon)
+        out = np.empty((2, epsilon.size))
         for i in range(0, epsilon.size, rows):
             gaps = epsilon[i : i + rows, None] - self.losses
-            values = self._rest_delta(gaps.ravel(), direction).reshape(gaps.shape)
-            out[i : i + rows] = values @ self.weights
-        return self.certain + (1.0 - self.certain) * out
+            both = self._rest_delta(gaps.ravel())
+            for direction, values in enumerate(both):
+                mean = values.reshape(gaps.shape) @ self.weights
+                out[direction, i : i + rows] = mean
+        remove, add = self.certain + (1.0 - self.certain) * out
+        return remove, add
 
-    def _rest_delta(self, epsilon: FloatArray, direction: int) -> FloatArray:
+    def _rest_delta(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         if not self.rest:
-            return np.maximum(-np.expm1(np.minimum(epsilon, 0.0)), 0.0)
+            nothing = np.maximum(-np.expm1(np.minimum(epsilon, 0.0)), 0.0)
+            return nothing, nothing
         if len(self.rest) == 1:
-            return self.rest[0]._delta_directed(epsilon)[direction]
-        return pair_profile(self.rest)[direction].at(epsilon)
+            return self.rest[0]._delta_directed(epsilon)
+        return pair_profile(self.rest).directed(epsilon)
 
     def basic(self, epsilon: FloatArray) -> FloatArray:
         """Add deltas up at an equal split of what the atoms leave of epsilon."""
-        left = epsilon - self.pure
-        share = np.maximum(left, 0.0) / max(len(self.rest), 1)
-        spent = sum((g._bounded(share) for g in self.rest), np.zeros_like(share))
+        finite = [g._pure_epsilon() for g in self.rest]
+        known = math.fsum(e for e in finite if e < math.inf)
+        left = epsilon - known - float(self.losses.max())
+        curves = [g for g, e in zip(self.rest, finite, strict=True) if e == math.inf]
+        share = np.maximum(left, 0.0) / max(len(curves), 1)
+        spent = sum((g._bounded(share) for g in curves), np.zeros_like(share))
         return np.where(left >= 0.0, np.minimum(self.certain + spent, 1.0), 1.0)
 
 
@@ -240,13 +244,20 @@ def _plan(parts: tuple[Guarantee, ...]) -> _Plan:
     counts = Counter(epsilon for epsilon, _ in responses if epsilon > 0.0)
     certain = -math.expm1(math.fsum(math.log1p(-d) for _, d in responses))
     rest = _merge_unlike(others)
+    responses_as_pure = _as_pure(counts, parts[0].adjacency)
     if math.prod(n + 1 for n in counts.values()) > _MOST_ATOMS:
-        adjacency = parts[0].adjacency
-        spill = [PureDP(e, adjacency=adjacency) for e in sorted(counts.elements())]
-        return _Plan(np.zeros(1), np.ones(1), certain, 0.0, (*spill, *rest))
+        rest = (*responses_as_pure, *rest)
+        return _Plan(np.zeros(1), np.ones(1), certain, rest)
+    if counts and len(rest) > 1:
+        # one exact profile to convolve, instead of many readings of a convolution
+        rest = (Composed(responses_as_pure, adjacency=parts[0].adjacency), *rest)
+        return _Plan(np.zeros(1), np.ones(1), certain, rest)
     losses, weights = _response_law(counts)
-    pure = math.fsum(counts.elements())
-    return _Plan(losses, weights, certain, pure, rest)
+    return _Plan(losses, weights, certain, rest)
+
+
+def _as_pure(counts: Counter[float], adjacency: Adjacency) -> tuple[Guarantee, ...]:
+    return tuple(PureDP(e, adjacency=adjacency) for e in sorted(counts.elements()))
 
 
 def _as_response(g: Guarantee) -> tuple[float, float] | None:
@@ -287,10 +298,10 @@ def _merge_unlike(others: tuple[Guarantee, ...]) -> tuple[Guarantee, ...]:
     unlike = sorted((_bare(g) for g in others if not isinstance(g, known)), key=repr)
     mu = _sum_gaussian(gaussian, adjacency).mu if gaussian else 0.0
     rho = _sum_concentrated(blur, adjacency).rho if blur else 0.0
-    if len(unlike) == 1 and mu == 0.0 and isinstance(unlike[0], ObjectivePerturbationDP):
-        g = unlike[0]
-        return (g._with(g.mu, g.curvature, rho),)
     rest: list[Guarantee] = list(unlike)
+    single = rest[0] if len(rest) == 1 and mu == 0.0 else None
+    if isinstance(single, ObjectivePerturbationDP):
+        return (single._with(single.mu, single.curvature, rho),)
     if not rest and mu > 0.0 and rho > 0.0:
         return (SmoothedGaussianDP(mu, rho, adjacency=adjacency),)
     if mu > 0.0:

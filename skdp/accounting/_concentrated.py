@@ -4,7 +4,7 @@ Notation
 --------
 a        Rényi order, > 1; s = a - 1, t = log s
 rho      :math:`D_a(P \| Q) \le a \rho` for every a             -> ``rho``
-D2(e)    the profile at e, for any real e                        -> ``concentrated_curve``
+D2(e)    the profile at any real e                        -> ``concentrated_curve``
 """
 
 import math
@@ -15,11 +15,9 @@ import numpy as np
 from skdp._typing import ArrayLike, FloatArray
 from skdp.accounting._guarantee import Guarantee
 from skdp.accounting._numbers import (
-    first_at_most,
     like_input,
     mirrored,
     nonnegative,
-    probability,
     real_vector,
 )
 
@@ -50,7 +48,7 @@ def _best_log_order(epsilon: FloatArray, rho: float) -> FloatArray:
 
 
 def _nonnegative_delta(epsilon: FloatArray, rho: float) -> FloatArray:
-    r"""Evaluate :math:`e^{(a-1)(a\rho-\varepsilon)} (1-1/a)^a / (a-1)` at the best a."""
+    """Evaluate the bound of every order at the best one."""
     t = _best_log_order(epsilon, rho)
     s = np.exp(t)
     log_delta = s * ((1.0 + s) * rho - epsilon) - (1.0 + s) * np.log1p(1.0 / s) - t

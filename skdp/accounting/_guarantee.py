@@ -61,7 +61,18 @@ def as_adjacency(value: object) -> Adjacency:
             f"adjacency is not a neighbouring relation, got {value!r}. "
             f"Allowed: {allowed}. Say which data sets count as neighbours."
         )
-    return Adjacency(value)
+    return Adjacency(str(value))
+
+
+def as_texts(value: object) -> tuple[str, ...]:
+    """Return assumptions as a tuple of strings."""
+    texts = tuple(value) if isinstance(value, list | tuple) else (None,)
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError(
+            f"assumptions must be a sequence of strings, got {value!r}. "
+            "Allowed: a tuple of str. Write one string an assumption."
+        )
+    return texts
 
 
 @dataclass(frozen=True)
@@ -133,14 +144,7 @@ class Guarantee(ABC):
     def __post_init__(self) -> None:
         """Check the fields and store them in one canonical form."""
         self._set("adjacency", as_adjacency(self.adjacency))
-        if isinstance(self.assumptions, str) or not all(
-            isinstance(text, str) for text in self.assumptions
-        ):
-            raise TypeError(
-                f"assumptions must be a sequence of strings, got {self.assumptions!r}. "
-                "Allowed: a tuple of str. Write one string an assumption."
-            )
-        self._set("assumptions", tuple(self.assumptions))
+        self._set("assumptions", as_texts(self.assumptions))
         self._check()
 
     @abstractmethod

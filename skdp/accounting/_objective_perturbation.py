@@ -29,6 +29,8 @@ __all__ = ["ObjectivePerturbationDP"]
 
 #: Knots of the removal loss: the chord error is curvature / (4 * 4096^2) nats.
 _KNOTS = 4097
+#: The smoothing reaches so many of its widths: its profile there is below 1e-32.
+_NEGLIGIBLE_WIDTHS = 12.0
 #: Shares of epsilon given to the smoothing under replace-one, in its own widths.
 _SMOOTHING_WIDTHS = (4.0, 6.0, 8.0, 10.0, 12.0)
 
@@ -66,7 +68,8 @@ def _concave_bound(
         return out
 
     low, high = np.full_like(G, a), np.full_like(G, b)
-    p = np.where(slope(high) >= 0.0, high, np.where(slope(low) <= 0.0, low, (a + b) / 2))
+    p = np.where(slope(low) <= 0.0, low, np.full_like(G, (a + b) / 2))
+    p = np.where(slope(high) >= 0.0, high, p)
     for _ in range(9):
         u = kappa * p * (1.0 - p)
         g = slope(p)
@@ -106,11 +109,18 @@ def removal_loss(mu: float, kappa: float) -> NormalLoss:
     if kappa == 0.0 or mu * mu >= 2 * kappa + kappa * kappa or not ends[0] < ends[1]:
         return clipped_gaussian_loss(mu)
     # beyond 39 standard deviations the normal mass is zero in floats
-    inner = np.linspace(*np.clip(ends, -39.0, 39.0), _KNOTS)
+    low, high = np.clip(ends, -39.0, 39.0)
+    inner = np.linspace(float(low), float(high), _KNOTS)
     knots = np.unique(np.concatenate([ends, inner]))
     values = removal_bound(mu * mu / 2 + mu * knots, mu, kappa)
     values[0], values[-1] = 0.0, kappa
     return NormalLoss(knots, np.maximum.accumulate(values), mu, gaussian=False)
+
+
+def flat_loss(mu: float, kappa: float) -> NormalLoss:
+    """Bound psi by kappa wherever G < kappa: as good as the table for larger eps."""
+    knot = np.array([(kappa - mu * mu / 2) / mu])
+    return NormalLoss(knot, np.array([kappa]), mu, gaussian=False)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -152,7 +162,7 @@ class ObjectivePerturbationDP(Guarantee):
     >>> g.delta(1.0) == gaussian_delta(1.0, 0.25)
     True
     >>> ObjectivePerturbationDP(0.25, 2.0).delta(1.0)
-    1.09031...e-05
+    1.09029...e-05
     """
 
     mu: float
@@ -183,9 +193,10 @@ class ObjectivePerturbationDP(Guarantee):
         return self._remove_delta(epsilon), add
 
     def _remove_delta(self, epsilon: FloatArray) -> FloatArray:
-        if self.smoothing_rho == 0.0 and (epsilon >= self.curvature).all():
-            return gaussian_curve(epsilon, self.mu)
-        loss = removal_loss(self.mu, self.curvature)
+        blur = _NEGLIGIBLE_WIDTHS * math.sqrt(2.0 * self.smoothing_rho)
+        flat = bool((epsilon >= self.curvature + blur).all())
+        table = flat_loss if flat else removal_loss
+        loss = table(self.mu, self.curvature)
         return loss.smoothed(epsilon, self.smoothing_rho)
 
     def _replace_delta(self, epsilon: FloatArray) -> FloatArray:
@@ -229,14 +240,11 @@ def _replace_curve(epsilon: FloatArray, mu: float, kappa: float) -> FloatArray:
     The gradient term is convex in the two slopes, so its maximum is at a vertex of the
     square; the three bounds differ in how the Jacobian is charged.
     """
-
-    def D(eps: FloatArray, m: float) -> FloatArray:
-        return gaussian_curve(eps, m)
-
     c = math.log1p(kappa / 4.0)
-    generic = D(epsilon - c, 2 * mu) + 2 * D(epsilon - c, mu)
+    generic = gaussian_curve(epsilon - c, 2 * mu) + 2 * gaussian_curve(epsilon - c, mu)
     spare = max(0.0, kappa - mu * mu / 2)
-    logistic = D(epsilon, 2 * mu) + D(epsilon, mu) + D(epsilon - spare, mu)
+    logistic = gaussian_curve(epsilon, 2 * mu) + gaussian_curve(epsilon, mu)
+    logistic = logistic + gaussian_curve(epsilon - spare, mu)
     removal = removal_loss(mu, kappa).hockey_stick(epsilon / 2)
     group = (1.0 + np.exp(np.minimum(epsilon / 2, 700.0))) * removal
     best = np.minimum(group, 1.0)

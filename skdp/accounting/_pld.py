@@ -23,56 +23,44 @@ __all__: list[str] = []
 
 #: Where a profile is cut: what is left goes to an infinite loss, so it is paid for.
 _CUT = 1e-16
-#: Finest grid, nats: the error of epsilon is then below 1e-6.
-_FINEST = 1e-4
-#: Grid steps within the reach of the narrowest profile, and within that of them all.
-_STEPS, _MOST_STEPS = 400, 200_000
+#: Grid steps within the reach of the widest profile (about eight of its standard
+#: deviations; the relative error of epsilon is then below 1e-6), and of them all.
+_STEPS, _MOST_STEPS = 8_000, 200_000
 #: Mass given to an infinite loss for what a convolution truncates.
 _TRUNCATION = 1e-15
-#: Number of places where a composed profile is read.
-_MARKS = 16_385
+#: Up to this many points are read one by one, and epsilons that exp cannot take.
+_FEW, _EXP_LIMIT = 400, 600.0
 #: Added to every delta read off: above the rounding of the Fourier transform.
 _ROUNDING = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
-class DirectedProfile:
-    """One direction of a composed profile, tabulated from above.
+class PairProfile:
+    """Discrete laws of a composition, for removing a row and for adding one."""
 
-    Between marks a chord in exp(eps) lies above the convex profile; before the first it
-    runs to delta = 1 at minus infinity; after the last the floor is all that remains.
-    """
+    remove: Any
+    add: Any
 
-    marks: FloatArray
-    deltas: FloatArray
-
-    def at(self, epsilon: FloatArray) -> FloatArray:
-        """Read the profile at any real epsilon, rounded up."""
-        marks, deltas = self.marks, self.deltas
-        e = np.minimum(epsilon, marks[-1])
-        j = np.clip(np.searchsorted(marks, e, "right"), 1, marks.size - 1)
-        span = np.expm1(marks[j] - marks[j - 1])
-        share = np.expm1(np.maximum(e, marks[0]) - marks[j - 1]) / span
-        inside = deltas[j - 1] + (deltas[j] - deltas[j - 1]) * share
-        below = 1.0 - (1.0 - deltas[0]) * np.exp(np.minimum(e - marks[0], 0.0))
-        out = np.where(e < marks[0], below, inside) + _ROUNDING
-        return np.minimum(out, 1.0)
+    def directed(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Read both directions at any real epsilon, rounded up."""
+        removed = _read(self.remove, epsilon)
+        same = self.add is self.remove
+        return removed, removed if same else _read(self.add, epsilon)
 
 
 @lru_cache(maxsize=32)
-def pair_profile(
-    guarantees: tuple[Guarantee, ...],
-) -> tuple[DirectedProfile, DirectedProfile]:
-    """Compose guarantees of one adjacency; return (removing a row, adding one)."""
+def pair_profile(guarantees: tuple[Guarantee, ...]) -> PairProfile:
+    """Compose guarantees of one adjacency through their discretised profiles."""
     counts = Counter(guarantees)
     reaches = {g: _reach(g) for g in counts}
     total = sum(reach * counts[g] for g, reach in reaches.items())
-    # no coarser than the narrowest profile needs, unless the total forces it
-    step = min(_FINEST, min(reaches.values()) / _STEPS)
-    step = max(step, total / _MOST_STEPS)
+    # the widest profile decides; a long list must still fit in memory
+    step = max(max(reaches.values()) / _STEPS, total / _MOST_STEPS)
     laws = [_laws(g, reaches[g], step, counts[g]) for g in counts]
-    remove, add = (_convolve([pair[i] for pair in laws]) for i in (0, 1))
-    return _tabulate(remove, step), _tabulate(add, step)
+    remove = _convolve([pair[0] for pair in laws])
+    alike = all(pair[0] is pair[1] for pair in laws)
+    add = remove if alike else _convolve([pair[1] for pair in laws])
+    return PairProfile(remove, add)
 
 
 def _import_pmf() -> Any:
@@ -105,16 +93,18 @@ def _laws(g: Guarantee, reach: float, step: float, count: int) -> tuple[Any, Any
     pld_pmf = _import_pmf()
     last = math.ceil(reach / step) + 1
     marks = np.arange(-last, last + 1)
-    laws = []
-    for curve in g._delta_directed(marks * step):
+    points: FloatArray = marks * np.float64(step)
+
+    def law_of(curve: FloatArray) -> Any:
         delta = _convex_minorant(np.clip(curve, 0.0, 1.0), step)
         law = pld_pmf.create_pmf_pessimistic_connect_dots(step, marks, delta)
         law = law.to_dense_pmf()
         _check_mass(law)
-        if count > 1:
-            law = law.self_compose(count, _TRUNCATION)
-        laws.append(law)
-    return laws[0], laws[1]
+        return law.self_compose(count, _TRUNCATION) if count > 1 else law
+
+    removed, added = g._delta_directed(points)
+    remove = law_of(removed)
+    return remove, remove if np.array_equal(removed, added) else law_of(added)
 
 
 def _check_mass(law: Any) -> None:
@@ -134,12 +124,21 @@ def _convolve(laws: list[Any]) -> Any:
     return total
 
 
-def _tabulate(law: Any, step: float) -> DirectedProfile:
-    """Read the law once: each reading walks through the whole of it."""
-    floor = float(law.get_delta_for_epsilon(math.inf))
-    top = float(law.get_epsilon_for_delta(floor + _TRUNCATION)) + step
-    marks = np.linspace(top - (law.size + 1) * step, top, _MARKS)
-    return DirectedProfile(marks, np.asarray(law.get_delta_for_epsilon(marks)))
+def _read(law: Any, epsilon: FloatArray) -> FloatArray:
+    """Read one law.
+
+    Many points are read in one walk through the law, in Python. That walk multiplies by
+    exp(eps), so large epsilons are always read one by one.
+    """
+    out = np.empty_like(epsilon)
+    many = epsilon < (_EXP_LIMIT if epsilon.size > _FEW else -math.inf)
+    ordered = np.sort(epsilon[many])
+    if ordered.size:
+        read = law.get_delta_for_epsilon(ordered)
+        out[many] = read[np.searchsorted(ordered, epsilon[many])]
+    out[~many] = [law.get_delta_for_epsilon(float(e)) for e in epsilon[~many]]
+    rounded: FloatArray = np.minimum(out + _ROUNDING, 1.0)
+    return rounded
 
 
 def _convex_minorant(delta: FloatArray, step: float) -> FloatArray:
@@ -182,5 +181,5 @@ def _chords(delta: FloatArray, corners: list[int], step: float) -> FloatArray:
     j, i = np.array(corners)[right], np.array(corners)[right - 1]
     span = np.expm1(np.minimum((j - i) * step, 700.0))
     share = np.expm1(np.minimum((index - i) * step, 700.0)) / span
-    return delta[i] + (delta[j] - delta[i]) * share
-
+    out: FloatArray = delta[i] + (delta[j] - delta[i]) * share
+    return out

@@ -64,11 +64,10 @@ class NormalLoss:
         """Return where the loss passes epsilon; -inf where it is above everywhere."""
         inside = np.interp(epsilon, self.values, self.knots)
         after = np.maximum(epsilon - self.values[-1], 0.0) / self.mu
-        out: FloatArray = inside + after
         missing = np.minimum(epsilon - self.values[0], 0.0)
-        if self.gaussian:
-            return out + missing / self.mu
-        return np.where(missing < 0.0, -np.inf, out)
+        before = missing / self.mu if self.gaussian else np.where(missing, -np.inf, 0.0)
+        out: FloatArray = inside + before + after
+        return out
 
     def _tail_integral(self, w: FloatArray) -> FloatArray:
         """Evaluate T(w) from the closed form on each linear piece."""
@@ -80,7 +79,8 @@ class NormalLoss:
         start = np.maximum(w, self.knots[0])
         part = _piece(start, ends[j], self.knots[j], self.values[j], slopes[j])
         flat = np.exp(-self.values[0]) * (ndtr(self.knots[0]) - ndtr(w))
-        return after[j + 1] + part + np.maximum(flat, 0.0)
+        out: FloatArray = after[j + 1] + part + np.maximum(flat, 0.0)
+        return out
 
     def hockey_stick(self, epsilon: FloatArray) -> FloatArray:
         """Return E[(1 - exp(eps - l(w)))_+] for any real eps."""
@@ -88,10 +88,13 @@ class NormalLoss:
         if self.gaussian:
             return out
         inner = epsilon < self.values[-1]
+        if not inner.any():
+            return out
         w = self.crossing(epsilon[inner])
         above = ndtr(-w)
         out[inner] = above - np.exp(epsilon[inner]) * self._tail_integral(w)
-        return np.maximum(out, 0.0)
+        sharp: FloatArray = np.maximum(out, 0.0)
+        return sharp
 
     def smoothed(self, epsilon: FloatArray, rho: float) -> FloatArray:
         """Return E[D2(eps - l(w))] for any real eps, rounded up."""
@@ -99,36 +102,33 @@ class NormalLoss:
         if rho == 0.0:
             return sharp
         rows = max(1, _CHUNK // ((2 * _BULK.size + 2 * _WIDTHS.size) * _NODES.size))
-        blur = [
-            self._blur(epsilon[i : i + rows], rho)
-            for i in range(0, epsilon.size, rows)
-        ]
-        return np.minimum((sharp + np.concatenate([sharp[:0], *blur])) * _INFLATION, 1.0)
+        starts = range(0, epsilon.size, rows)
+        blur = [self._blur(epsilon[i : i + rows], rho) for i in starts]
+        total = sharp + np.concatenate([sharp[:0], *blur])
+        out: FloatArray = np.minimum(total * _INFLATION, 1.0)
+        return out
 
     def _blur(self, epsilon: FloatArray, rho: float) -> FloatArray:
         """Return E[c(eps - l(w))] by Gauss-Legendre panels around the crossing."""
         width = np.sqrt(2.0 * rho)
         marks = width * np.concatenate([-_WIDTHS[:0:-1], _WIDTHS])
         low = -39.0 if self.gaussian else float(np.clip(self.knots[0], -39.0, 39.0))
-        crossings = self.crossing((epsilon[:, None] - marks).ravel())
+        near = self.crossing((epsilon[:, None] - marks).ravel())
+        near = np.clip(near.reshape(epsilon.size, -1), low, 39.0)
         fixed = np.concatenate([-_BULK[:0:-1], _BULK, self.knots[[0, -1]]])
-        ends = np.concatenate(
-            [
-                crossings.reshape(epsilon.size, -1),
-                np.broadcast_to(fixed, (epsilon.size, fixed.size)),
-            ],
-            axis=1,
-        )
-        ends = np.sort(np.clip(ends, low, 39.0), axis=1)
-        half = np.diff(ends, axis=1)[..., None] / 2
-        w = ends[:, :-1, None] + half * (1.0 + _NODES)
+        # c underflows outside the outermost crossings
+        far = np.clip(fixed, near.min(axis=1)[:, None], near.max(axis=1)[:, None])
+        ends = np.sort(np.concatenate([near, far], axis=1), axis=1)
+        used = (np.diff(ends, axis=1) > 0.0).any(axis=0)
+        half = np.diff(ends, axis=1)[:, used, None] / 2
+        w = ends[:, :-1][:, used, None] + half * (1.0 + _NODES)
         gap = epsilon[:, None, None] - self.at(w)
         density = np.exp(-0.5 * w * w) / np.sqrt(2.0 * np.pi)
         panels = density * _excess(gap, rho) * half
         total: FloatArray = np.einsum("ijk,k->i", panels, _WEIGHTS)
         # below the panels the loss is constant (or the mass is below 1e-300)
         flat = ndtr(low) * _excess(epsilon - self.at(np.array(low)), rho)
-        return total + (0.0 if self.gaussian else flat)
+        return total if self.gaussian else total + flat
 
 
 def _excess(gap: FloatArray, rho: float) -> FloatArray:

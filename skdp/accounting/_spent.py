@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from skdp._validation import check_choice
 from skdp.accounting._guarantee import Adjacency, Guarantee, guarantee_from_record
 from skdp.accounting._json import read, write
 from skdp.accounting._numbers import probability, round_up
-from skdp._validation import check_choice
 
 __all__ = ["LEVELS", "PrivacyPart", "PrivacySpent"]
 
@@ -55,11 +55,15 @@ class PrivacyPart:
     note: str = ""
 
     def _to_record(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "guarantee": None if self.guarantee is None else self.guarantee._to_record(),
-            "note": self.note,
-        }
+        g = self.guarantee
+        record = None if g is None else g._to_record()
+        return {"name": self.name, "guarantee": record, "note": self.note}
+
+    @classmethod
+    def _from_record(cls, record: Any) -> "PrivacyPart":
+        return cls(
+            record["name"], _guarantee_or_none(record["guarantee"]), record["note"]
+        )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -139,7 +143,8 @@ class PrivacySpent:
     @property
     def nominal_epsilon(self) -> float:
         """Epsilon of the guarantee at ``delta``, whatever its grade and leaks."""
-        return math.inf if self.guarantee is None else self.guarantee.epsilon(self.delta)
+        g = self.guarantee
+        return math.inf if g is None else g.epsilon(self.delta)
 
     @property
     def adjacency(self) -> Adjacency | None:
@@ -248,10 +253,7 @@ class PrivacySpent:
             return cls(
                 _guarantee_or_none(record["guarantee"]),
                 float.fromhex(record["delta"]),
-                parts=tuple(
-                    PrivacyPart(p["name"], _guarantee_or_none(p["guarantee"]), p["note"])
-                    for p in record["parts"]
-                ),
+                parts=tuple(PrivacyPart._from_record(p) for p in record["parts"]),
                 releasable=bool(record["releasable"]),
                 level=record["level"],
                 grade=record["grade"],

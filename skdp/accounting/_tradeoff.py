@@ -67,7 +67,8 @@ class TradeoffDP(Guarantee):
         # a linear function over a convex polygon is largest at a corner
         forward = np.max(1.0 - e * alpha - beta, axis=1)
         mirror = np.max(1.0 - e * beta - alpha, axis=1)
-        return np.maximum(np.minimum(forward, mirror), 0.0)
+        out: FloatArray = np.maximum(np.minimum(forward, mirror), 0.0)
+        return out
 
     def _pure_epsilon(self) -> float:
         """Return the steepest slope's logarithm, if no corner touches delta > 0."""
@@ -77,7 +78,9 @@ class TradeoffDP(Guarantee):
 
     def _tradeoff(self, alpha: FloatArray) -> FloatArray:
         a, b = self._corners()
-        return np.maximum(np.interp(alpha, a, b), np.interp(alpha, b[::-1], a[::-1]))
+        mirror = np.interp(alpha, b[::-1], a[::-1])
+        out: FloatArray = np.maximum(np.interp(alpha, a, b), mirror)
+        return out
 
     def _group(self, k: int) -> "TradeoffDP":
         a, b = self._corners()
@@ -103,8 +106,8 @@ def _steepest(alpha: FloatArray, beta: FloatArray) -> float:
 def _checked_knots(
     knots: Sequence[Sequence[float]],
 ) -> tuple[tuple[float, float], ...]:
-    """Return the corners as tuples of floats, refusing what is not a trade-off curve."""
-    remedy = "Pass corners (alpha, beta) of a convex nonincreasing curve below 1 - alpha."
+    """Return the corners as tuples of floats, if they are a trade-off curve."""
+    remedy = "Pass corners (alpha, beta) of a convex curve below 1 - alpha."
     table = np.array(knots)
     if table.dtype.kind not in "iuf" or table.ndim != 2 or table.shape[1:] != (2,):
         raise TypeError(
@@ -114,8 +117,8 @@ def _checked_knots(
     alpha, beta = table.astype(np.float64).T
     if not _is_tradeoff(alpha, beta):
         raise ValueError(
-            f"knots are not a trade-off curve, got {len(alpha)} corners. Allowed: alpha "
-            f"from 0 to 1, beta down to 0, convex, beta <= 1 - alpha. {remedy}"
+            f"knots are not a trade-off curve, got {len(alpha)} corners. Allowed: "
+            f"alpha from 0 to 1, beta down to 0, convex, beta <= 1 - alpha. {remedy}"
         )
     return tuple((float(a), float(b)) for a, b in zip(alpha, beta, strict=True))
 
