@@ -113,16 +113,17 @@ class KST12(Peer):
 class RKW23(KST12):
     """The same with the hockey-stick analysis of Redberg, Koskela & Wang (2023).
 
-    The ridge spends a tenth of epsilon on the curvature term.
+    Their rule for the ridge: the smallest at which the noise is no more than 1.3 times
+    that of the Gaussian mechanism.
     """
 
     @property
     def ridge(self):
-        return BETA / -math.expm1(-self.epsilon / 10.0)
+        return rkw_ridge(self.epsilon, self.delta, self.noise_scale)
 
     @property
     def noise_scale(self):
-        return rkw_noise_scale(self.epsilon, self.delta, self.ridge)
+        return 1.3 / gaussian_mu(self.epsilon, self.delta)
 
 
 def rkw_delta(epsilon, noise_scale, ridge):
@@ -135,22 +136,26 @@ def rkw_delta(epsilon, noise_scale, ridge):
 
 
 @functools.cache
-def rkw_noise_scale(epsilon, delta, ridge):
-    """Return the smallest noise scale for the guarantee."""
-    excess = lambda scale: rkw_delta(epsilon, scale, ridge) - delta  # noqa: E731
-    return brentq(excess, 0.5 / gaussian_mu(epsilon, delta), 1e6, xtol=1e-12)
+def rkw_ridge(epsilon, delta, noise_scale):
+    """Return the smallest ridge that gives the guarantee with the given noise."""
+
+    def excess(ridge):
+        return rkw_delta(epsilon, noise_scale, ridge) - delta
+
+    return brentq(excess, BETA * (1.0 + 1e-9), 1e6, xtol=1e-9)
 
 
 class CMS11(Peer):
     """Pure objective perturbation (Chaudhuri, Monteleoni & Sarwate, JMLR 2011).
 
     Restated for adding or removing a row: the curvature costs log(1 + beta / ridge),
-    here a tenth of epsilon, and the noise has density prop. to exp(-rate |b|).
+    a share of epsilon, and the noise has density proportional to exp(-rate |b|).
     """
 
     @property
     def ridge(self):
-        return BETA / math.expm1(self.epsilon / 10.0)
+        share = 0.1 if self.epsilon < 1.0 else 0.2
+        return BETA / math.expm1(share * self.epsilon)
 
     @property
     def rate(self):
@@ -168,7 +173,7 @@ class OutputPerturbation(Peer):
 
     @property
     def ridge(self):
-        return 8.0 * self.epsilon ** (-2.0 / 3.0)
+        return 16.0 * self.epsilon ** (-2.0 / 3.0)
 
     @property
     def noise_scale(self):
