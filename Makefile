@@ -12,8 +12,8 @@ PYTEST := -m pytest -n 2 --dist=worksteal
 
 # the oldest releases the package promises to work with, and tools of their time
 OLDEST := numpy==2.0.* scipy==1.13.* pandas==2.2.2 scikit-learn==1.6.0 \
-	statsmodels==0.14.2 matplotlib==3.8.* dp-accounting==0.6.* opendp==0.12.* \
-	mpmath numpydoc==1.8.* pytest==8.2.* pytest-xdist==3.6.* \
+	statsmodels==0.14.2 matplotlib==3.8.* pyparsing==3.1.* dp-accounting==0.6.* \
+	opendp==0.12.* mpmath numpydoc==1.8.* pytest==8.2.* pytest-xdist==3.6.* \
 	pytest-randomly==3.15.* pytest-timeout==2.3.* pytest-cov==5.* hypothesis==6.100.*
 
 .PHONY: help demo test test-slow test-lowest lint bench clean

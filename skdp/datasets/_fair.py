@@ -61,5 +61,6 @@ def load_fair() -> PublicTable:
         table,
         bounds=BOUNDS,
         positive=table["affairs"] > 0,
+        rows_per_person=1,
         description=DESCRIPTION,
     )

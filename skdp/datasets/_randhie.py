@@ -27,7 +27,7 @@ BOUNDS = MappingProxyType(
 DESCRIPTION = """\
 20,190 person-years of the RAND Health Insurance Experiment. One row is one person in
 one year, and a person has up to five rows: a guarantee for one row is not yet one for
-a person; `guarantee.group(5)` is.
+a person, but `guarantee.group(5)` is.
 Target: 1 when the person saw a physician as an outpatient in that year. Features:
 terms of the insurance plan and baseline health.
 Source: A. C. Cameron and P. K. Trivedi, Microeconometrics: Methods and Applications,
@@ -73,5 +73,6 @@ def load_randhie() -> PublicTable:
         table,
         bounds=BOUNDS,
         positive=table["mdvis"] > 0,
+        rows_per_person=5,
         description=DESCRIPTION,
     )

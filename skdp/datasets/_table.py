@@ -30,6 +30,9 @@ class PublicTable:
         :class:`skdp.preprocessing.BoundedScaler`.
     classes : tuple of int
         Label set of the target.
+    rows_per_person : int
+        Most rows that one person has. Above 1, a guarantee for one row becomes one for
+        a person by ``guarantee.group(rows_per_person)``.
     description : str
         Source, meaning of the columns, and what one row stands for.
     """
@@ -38,6 +41,7 @@ class PublicTable:
     y: IntArray
     bounds: Mapping[str, tuple[float, float]]
     classes: tuple[int, ...]
+    rows_per_person: int
     description: str
 
     @property
@@ -52,6 +56,7 @@ class PublicTable:
         *,
         bounds: Mapping[str, tuple[float, float]],
         positive: Any,
+        rows_per_person: int,
         description: str,
     ) -> "PublicTable":
         """Lay out a raw table: features in the order of ``bounds``, 0/1 target.
@@ -64,6 +69,8 @@ class PublicTable:
             Declared range of each feature.
         positive : array-like of bool, shape (n_samples,)
             Rows whose target is 1.
+        rows_per_person : int
+            Most rows that one person has.
         description : str
             Source and meaning of the columns.
 
@@ -77,6 +84,7 @@ class PublicTable:
             y=np.asarray(positive).astype(np.int64),
             bounds=bounds,
             classes=(0, 1),
+            rows_per_person=rows_per_person,
             description=description,
         )
 

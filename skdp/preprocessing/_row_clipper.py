@@ -41,6 +41,10 @@ class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     -----
     The map is fixed before any row is seen and acts on each row alone, so the
     transformer spends no privacy and :func:`skdp.privacy_spent` counts it as free.
+    Private estimators clip rows in ``fit`` but not in ``predict``. A clipper with the
+    same bound in front of them lets both see the same rows, which matters when many
+    rows are longer than the bound.
+
     A row of 1e308 is clipped to its direction, and a row of zeros stays as it is.
 
     Examples

@@ -58,3 +58,8 @@ def test_without_statsmodels_the_error_tells_the_command(monkeypatch):
     monkeypatch.setattr(importlib, "import_module", without_statsmodels)
     with pytest.raises(ImportError, match=r"pip install 'skdp\[examples\]'"):
         load_fair()
+
+
+def test_rows_per_person_are_stated():
+    assert load_fair().rows_per_person == 1
+    assert load_randhie().rows_per_person == 5
