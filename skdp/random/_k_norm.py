@@ -7,7 +7,7 @@ from skdp._validation import check_positive
 from skdp.random._checks import check_count
 from skdp.random._normal import standard_normal
 from skdp.random._source import RandomSource
-from skdp.random._uniform import uniform
+from skdp.random._uniform import draw_words, exponents, fractions
 
 __all__ = ["k_norm_vector"]
 
@@ -59,5 +59,8 @@ def k_norm_vector(n_features: int, rate: float, source: RandomSource) -> FloatAr
     direction = standard_normal(n_features, source)
     # No component of a full-precision normal is 0, so neither is the norm.
     direction /= np.linalg.norm(direction)
-    radius = -np.log(uniform(n_features, source)).sum() / rate
+    mantissa, first, second = draw_words(n_features, source)
+    # -log U from exponent and fraction apart: no tail is cut
+    e = exponents(first, second, source)
+    radius = (e * np.log(2.0) - np.log(fractions(mantissa))).sum() / rate
     return np.asarray(radius * direction)

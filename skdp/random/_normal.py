@@ -6,12 +6,12 @@ generators (ziggurat, polar, Box-Muller) reach only a porous subset of the float
 """
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtri, ndtri_exp
 
-from skdp._typing import FloatArray
+from skdp._typing import FloatArray, IntArray
 from skdp.random._checks import check_count
 from skdp.random._source import RandomSource
-from skdp.random._uniform import draw_words, uniform_from_words
+from skdp.random._uniform import draw_words, exponents, fractions
 
 __all__ = ["standard_normal"]
 
@@ -29,8 +29,7 @@ def standard_normal(size: int, source: RandomSource) -> FloatArray:
     Returns
     -------
     ndarray of shape (size,)
-        The normal law up to rounding of about 1e-14 and a total variation of
-        ``2**-128`` a draw (magnitudes end near 13.2).
+        The normal law up to rounding of about 1e-14, its tails uncut.
 
     Raises
     ------
@@ -48,6 +47,15 @@ def standard_normal(size: int, source: RandomSource) -> FloatArray:
     """
     size = check_count("size", size, minimum=0)
     mantissa, first, second = draw_words(size, source)
+    e = exponents(first, second, source)
     # The mantissa takes the top 52 bits of its word; the lowest bit is the sign.
-    magnitude: FloatArray = -ndtri(0.5 * uniform_from_words(mantissa, first, second))
+    magnitude = _upper_quantile(fractions(mantissa), e + 1)
     return np.where(mantissa & np.uint64(1), -magnitude, magnitude)
+
+
+def _upper_quantile(fraction: FloatArray, exponent: IntArray) -> FloatArray:
+    """Return z with upper tail ``fraction * 2**-exponent``, however small that is."""
+    z: FloatArray = -ndtri(np.ldexp(fraction, -exponent))
+    deep = np.flatnonzero(exponent > 1000)  # below the range of normal floats: use logs
+    z[deep] = -ndtri_exp(np.log(fraction[deep]) - exponent[deep] * np.log(2.0))
+    return z

@@ -1,8 +1,8 @@
 """Uniform floats that carry 53 correct bits at every scale, made of 24 bytes each.
 
 A uniform real in (0, 1) lies in ``[2**-e, 2**(1-e))`` with probability ``2**-e``, and
-is uniform inside. So the exponent is geometric (the run of zeros in 128 fair bits) and
-the mantissa is 52 fair bits. Dividing a random integer by ``2**53`` instead would leave
+is uniform inside. So the exponent is geometric (a run of zeros among fair bits) and the
+mantissa is 52 fair bits. Dividing a random integer by ``2**53`` instead would leave
 holes between the small numbers, and the holes tell what was added to the noise.
 """
 
@@ -11,11 +11,11 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from skdp._typing import FloatArray
+from skdp._typing import FloatArray, IntArray
 from skdp.random._checks import check_count
 from skdp.random._source import RandomSource
 
-__all__ = ["Words", "draw_words", "uniform", "uniform_from_words"]
+__all__ = ["Words", "draw_words", "exponents", "fractions", "uniform"]
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 
@@ -33,8 +33,8 @@ def uniform(size: int, source: RandomSource) -> FloatArray:
     Returns
     -------
     ndarray of shape (size,)
-        Never 0 and never 1: the real uniform number cut to 53 significant bits, except
-        that the numbers below ``2**-128`` are replaced by some of the binade above.
+        Never 1: the real uniform number cut to 53 significant bits. A number below
+        the range of floats would be cut to 0; the chance is ``2**-1074`` a draw.
 
     Raises
     ------
@@ -51,7 +51,9 @@ def uniform(size: int, source: RandomSource) -> FloatArray:
     (True, 0.5)
     """
     size = check_count("size", size, minimum=0)
-    return uniform_from_words(*draw_words(size, source))
+    mantissa, first, second = draw_words(size, source)
+    out: FloatArray = np.ldexp(fractions(mantissa), -exponents(first, second, source))
+    return out
 
 
 def draw_words(size: int, source: RandomSource) -> tuple[Words, Words, Words]:
@@ -60,28 +62,36 @@ def draw_words(size: int, source: RandomSource) -> tuple[Words, Words, Words]:
     return words[0], words[1], words[2]
 
 
-def uniform_from_words(mantissa: Words, first: Words, second: Words) -> FloatArray:
-    """Return uniforms made of the top 52 bits of one word and the zeros of two."""
-    # One plus a 52-bit fraction, exact: both terms are multiples of 2**-52 below 2.
-    fraction = 1.0 + (mantissa >> 12) * 2.0**-52
-    return fraction * _power_of_half(first, second)
+def exponents(first: Words, second: Words, source: RandomSource) -> IntArray:
+    """Return e, each e >= 1 with probability ``2**-e``: one plus a run of zero bits.
 
-
-def _power_of_half(first: Words, second: Words) -> FloatArray:
-    """Return ``2**-e``, each e >= 1 with probability ``2**-e``, from 128 fair bits.
-
-    The lowest set bit of a word is ``2**z`` with z zeros below it: a power of two, so
-    its conversion to float and the division are exact. z is geometric.
+    A run that fills both words (probability ``2**-128``) goes on in further words, so
+    that no tail is ever cut: at a large epsilon a cut tail alone would break the claim.
     """
-    if first.all():
-        return 0.5 / _lowest_bit(first).astype(np.float64)
-    # Probability 2**-64 a draw: the run of zeros goes on in the second word, in which a
-    # bit is set at the top so that it ends.
-    end = second | np.uint64(1 << 63)
-    continued = 2.0**-65 / _lowest_bit(end).astype(np.float64)
-    lowest = np.where(first == 0, np.uint64(1), _lowest_bit(first))
-    return np.where(first == 0, continued, 0.5 / lowest.astype(np.float64))
+    out = 1 + _zeros(first)
+    open_runs = np.flatnonzero(first == 0)
+    out[open_runs] += _zeros(second[open_runs])
+    open_runs = open_runs[second[open_runs] == 0]
+    while open_runs.size:
+        words = np.frombuffer(source.bytes(8 * open_runs.size), dtype="<u8")
+        out[open_runs] += _zeros(words)
+        open_runs = open_runs[words == 0]
+    return out
 
 
-def _lowest_bit(words: Words) -> Words:
-    return words & (~words + np.uint64(1))
+def fractions(mantissa: Words) -> FloatArray:
+    """Return the top 52 bits of each word as a number in [1, 2), exactly."""
+    # both terms are multiples of 2**-52 below 2
+    out: FloatArray = 1.0 + (mantissa >> 12) * 2.0**-52
+    return out
+
+
+def _zeros(words: Words) -> IntArray:
+    """Return the length of the run of zeros at the low end, 64 for a word of zeros.
+
+    The lowest set bit is a power of two, so its conversion to float is exact and its
+    binary exponent is the length of the run.
+    """
+    lowest = (words & (~words + np.uint64(1))).astype(np.float64)
+    out: IntArray = np.where(words == 0, 64, np.frexp(lowest)[1] - 1).astype(np.int64)
+    return out

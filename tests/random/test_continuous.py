@@ -33,8 +33,9 @@ class FixedSource:
         ((0, 0, 1), 2.0**-65),
         ((0, 0, 2**62), 2.0**-127),
         ((0, 0, 2**63), 2.0**-128),
-        ((0, 0, 0), 2.0**-128),
-        ((2**64 - 1, 0, 0), 2.0**-127 - 2.0**-180),
+        ((0, 0, 0, 1), 2.0**-129),
+        ((2**64 - 1, 0, 0, 2), 2.0**-129 - 2.0**-182),
+        ((0, 0, 0, 0, 0, 4), 2.0**-259),
     ],
 )
 def test_a_uniform_is_the_stated_function_of_its_bytes(words, expected):
@@ -77,9 +78,20 @@ def test_quantiles_agree_with_mpmath_down_to_1e_30():
             assert abs(error) <= 1e-15 * abs(z)
 
 
-def test_normals_of_tiny_uniforms_are_finite():
-    z = standard_normal(1, FixedSource(0, 0, 0))
-    assert 13.0 < z[0] < 13.3
+@pytest.mark.parametrize("zeros", [4, 16, 40])
+def test_the_tail_of_the_normal_is_not_cut(zeros):
+    """A run of 64 ``zeros`` zero bits is a normal number with just that tail."""
+    z = standard_normal(1, FixedSource(0, *[0] * zeros, 1))[0]
+    with mpmath.workdps(60):
+        log_tail = mpmath.log(mpmath.erfc(z / mpmath.sqrt(2)) / 2)
+        expected = -(64 * zeros + 2) * mpmath.log(2)
+    assert float(log_tail) == pytest.approx(float(expected), rel=1e-12)
+
+
+def test_the_radius_of_the_k_norm_is_not_cut():
+    words = [2**40, 4, 0, 0, *[0] * 40, 1]  # a normal for the direction, then one U
+    b = k_norm_vector(1, 1.0, FixedSource(*words))
+    assert abs(b[0]) == pytest.approx((64 * 40 + 1) * np.log(2), rel=1e-12)
 
 
 @pytest.mark.parametrize("sampler", [uniform, standard_normal])
