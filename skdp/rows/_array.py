@@ -63,10 +63,12 @@ class ArrayBlocks:
             rows = slice(start, start + self._block_rows)
             yield self._X[rows], self._y[rows].astype(np.float64, copy=False)
 
-    def part(self, fraction: float) -> "tuple[ArrayBlocks, float] | None":
+    def part(
+        self, fraction: float, at_least: int
+    ) -> "tuple[ArrayBlocks, float] | None":
         """Return short runs of rows spread evenly over the table, and their share."""
         n = self._X.shape[0]
-        run, starts = part_starts(n, fraction, self._block_rows)
+        run, starts = part_starts(n, fraction, at_least, self._block_rows)
         if not starts:
             return None
         share = run * len(starts) / n
@@ -76,14 +78,16 @@ class ArrayBlocks:
         return ArrayBlocks(self._X[rows], self._y[rows]), share
 
 
-def part_starts(n_rows: int, fraction: float, block_rows: int) -> tuple[int, range]:
+def part_starts(
+    n_rows: int, fraction: float, at_least: int, block_rows: int
+) -> tuple[int, range]:
     """Return the length and the first rows of the runs that make up a part.
 
     Runs are short enough that a table sorted by anything is met all over, and never
     longer than a block.
     """
     target = int(fraction * n_rows)
-    if target < _RUNS:
+    if target < max(at_least, _RUNS):
         return 0, range(0)
     run = min(block_rows, target // _RUNS)
     step = int(run / fraction)

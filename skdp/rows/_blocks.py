@@ -1,8 +1,8 @@
 """One way to read rows, whatever holds them: blocks in a fixed order.
 
-Everything a convex fit asks of the rows is a sum over them, so a pass over blocks is the
-whole interface. Blocks come in the same order with the same borders every time: a sum
-has the same bits each time it is formed.
+Everything a convex fit asks of the rows is a sum over them, so a pass over blocks is
+the whole interface. Blocks come in the same order with the same borders every time: a
+sum has the same bits each time it is formed.
 """
 
 from collections.abc import Iterator
@@ -47,11 +47,11 @@ class RowBlocks(Protocol):
         """Yield ``(X, y)`` blocks."""
         ...
 
-    def part(self, fraction: float) -> "tuple[RowBlocks, float] | None":
+    def part(self, fraction: float, at_least: int) -> "tuple[RowBlocks, float] | None":
         """Return blocks of about ``fraction`` of the rows, and the share they hold.
 
-        None where a part would cost as much as the whole, as in a stream, or where the
-        table is too small for one.
+        None where a part would cost as much as the whole, as in a stream, or would hold
+        fewer than ``at_least`` rows.
         """
         ...
 

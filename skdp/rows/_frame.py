@@ -50,10 +50,12 @@ class FrameBlocks:
             block = self._X.iloc[rows].to_numpy(dtype=np.float64, na_value=np.nan)
             yield block, self._y[rows].astype(np.float64, copy=False)
 
-    def part(self, fraction: float) -> "tuple[FrameBlocks, float] | None":
+    def part(
+        self, fraction: float, at_least: int
+    ) -> "tuple[FrameBlocks, float] | None":
         """Return short runs of rows spread evenly over the table, and their share."""
         n = self._X.shape[0]
-        run, starts = part_starts(n, fraction, self._block_rows)
+        run, starts = part_starts(n, fraction, at_least, self._block_rows)
         if not starts:
             return None
         return FrameBlocks(self._X, self._y, run, starts), run * len(starts) / n

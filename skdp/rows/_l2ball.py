@@ -2,10 +2,10 @@ r"""Clipping of rows to an L2 ball, with the constant column of the intercept.
 
 Notation
 --------
-x    one row as the user gave it                                  -> row of ``X``
-R    bound on its norm, a public number                           -> ``data_norm``
-B0   constant appended for the intercept, 0 without one           -> ``intercept_scaling``
-R_t  :math:`\sqrt{R^2 + B_0^2}`, bound on the norm of what is fitted  -> ``radius``
+x    one row as the user gave it                         -> row of ``X``
+R    bound on its norm, a public number                  -> ``data_norm``
+B0   constant of the intercept, 0 without one            -> ``intercept_scaling``
+R_t  :math:`\sqrt{R^2 + B_0^2}`, bound on what is fitted  -> ``radius``
 """
 
 import math
@@ -30,8 +30,8 @@ _LARGEST_SQUARE = 1e300
 class L2Ball:
     r"""Public bound on the L2 norm of a row, enforced by clipping.
 
-    A row longer than ``data_norm`` is scaled back to it, whatever its size: the map
-    is total, acts on each row alone and never inspects other rows. Rows inside the ball,
+    A row longer than ``data_norm`` is scaled back to it, whatever its size: the map is
+    total, acts on each row alone and never inspects other rows. Rows inside the ball,
     rows of zeros included, are left as they are.
 
     Parameters
@@ -111,7 +111,7 @@ class L2Ball:
         X : array or CSR array of shape (n, d)
             Finite rows of any real dtype.
         """
-        dense = X.toarray() if sp.issparse(X) else np.asarray(X)
+        dense = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
         factors, exponents = self.scaling(dense)
         n, d = dense.shape
         out = np.empty((n, self.n_coefficients(d)))
@@ -130,6 +130,7 @@ class L2Ball:
         X : array or CSR array of shape (n, d)
             Finite rows of any real dtype.
         """
+        X = X if sp.issparse(X) else np.asarray(X)
         squares = _squared_norms(X)
         exponents = np.zeros(squares.shape, dtype=np.int64)
         if not (squares < _LARGEST_SQUARE).all():
@@ -150,20 +151,19 @@ def shrink(X: MatrixLike, exponents: IntArray) -> MatrixLike:
     """Return the rows times ``2^-e`` in float64; X itself when no e differs from 0."""
     if not exponents.any():
         return X
-    if sp.issparse(X):
-        X = X.astype(np.float64)
-        repeated = np.repeat(exponents, np.diff(X.indptr))
-        X.data = np.ldexp(X.data, -repeated)
-        return X
-    return np.ldexp(np.asarray(X, dtype=np.float64), -exponents[:, None])
+    if isinstance(X, np.ndarray):
+        return np.ldexp(X.astype(np.float64), -exponents[:, None])
+    out = X.astype(np.float64)
+    out.data = np.ldexp(out.data, -np.repeat(exponents, np.diff(X.indptr)))
+    return out
 
 
 def _squared_norms(X: MatrixLike) -> FloatArray:
     """Return the sum of squares of each row, infinite where it overflows."""
     with np.errstate(over="ignore"):
-        if not sp.issparse(X):
-            X = np.asarray(X, dtype=np.float64)
-            dense: FloatArray = np.einsum("ij,ij->i", X, X)
+        if isinstance(X, np.ndarray):
+            values = X.astype(np.float64, copy=False)
+            dense: FloatArray = np.einsum("ij,ij->i", values, values)
             return dense
         data = np.asarray(X.data, dtype=np.float64)
         sums = np.zeros(X.shape[0])
@@ -175,7 +175,7 @@ def _squared_norms(X: MatrixLike) -> FloatArray:
 
 def _largest(X: MatrixLike) -> FloatArray:
     """Return the largest absolute entry of each row."""
-    if sp.issparse(X):
-        return np.asarray(abs(X.astype(np.float64)).max(axis=1).toarray()).ravel()
-    out: FloatArray = np.abs(np.asarray(X, dtype=np.float64)).max(axis=1)
-    return out
+    if isinstance(X, np.ndarray):
+        out: FloatArray = np.abs(X.astype(np.float64)).max(axis=1)
+        return out
+    return np.asarray(abs(X.astype(np.float64)).max(axis=1).toarray()).ravel()

@@ -46,8 +46,8 @@ class Labels:
         mixed = len({isinstance(c, str) for c in np.ravel(_as_objects(classes))}) > 1
         if given.ndim != 1 or mixed or len(kinds) > 1 or (given != given).any():
             raise ValueError(
-                f"classes is not a list of labels, got {classes!r}. Allowed: {allowed}. "
-                f"{remedy}"
+                f"classes is not a list of labels, got {classes!r}. Allowed: "
+                f"{allowed}. {remedy}"
             )
         labels = np.unique(given)
         if not 1 <= labels.size <= 2:

@@ -14,7 +14,7 @@ __all__ = ["PrivateRows"]
 class PrivateRows:
     """All rows of a data set and the public ball that bounds each of them.
 
-    How many rows there are is private under add-remove adjacency, so no attribute tells.
+    How many rows there are is private under add-remove adjacency: no attribute tells.
 
     Attributes
     ----------

@@ -52,12 +52,23 @@ class SparseBlocks:
     def __iter__(self) -> Iterator[tuple[MatrixLike, FloatArray]]:
         for start in self._starts:
             rows = slice(start, start + self._block_rows)
-            yield self._X[rows], self._y[rows].astype(np.float64, copy=False)
+            block = _rows_of(self._X, start, start + self._block_rows)
+            yield block, self._y[rows].astype(np.float64, copy=False)
 
-    def part(self, fraction: float) -> "tuple[SparseBlocks, float] | None":
+    def part(
+        self, fraction: float, at_least: int
+    ) -> "tuple[SparseBlocks, float] | None":
         """Return short runs of rows spread evenly over the table, and their share."""
         n = self._X.shape[0]
-        run, starts = part_starts(n, fraction, self._block_rows)
+        run, starts = part_starts(n, fraction, at_least, self._block_rows)
         if not starts:
             return None
         return SparseBlocks(self._X, self._y, run, starts), run * len(starts) / n
+
+
+def _rows_of(X: MatrixLike, start: int, stop: int) -> MatrixLike:
+    """Return successive rows as a CSR array that shares the values."""
+    indptr = X.indptr[start : stop + 1]
+    held = slice(indptr[0], indptr[-1])
+    parts = (X.data[held], X.indices[held], indptr - indptr[0])
+    return sp.csr_array(parts, shape=(indptr.size - 1, X.shape[1]), copy=False)

@@ -59,7 +59,7 @@ class StreamBlocks:
                 yield X, y
         self._checked = True
 
-    def part(self, fraction: float) -> None:
+    def part(self, fraction: float, at_least: int) -> None:
         """Return None: a part of a stream costs as much as the whole."""
         return
 
@@ -77,7 +77,7 @@ class StreamBlocks:
 
 def _check_finite(X: MatrixLike, y: FloatArray) -> None:
     """Raise, without a word on where or what, if a value is not finite."""
-    values = X.data if sp.issparse(X) else X
+    values = X if isinstance(X, np.ndarray) else X.data
     if not (np.isfinite(values).all() and np.isfinite(y).all()):
         raise ValueError(
             "a chunk contains NaN or infinity. Allowed: finite numbers. Clean the rows "

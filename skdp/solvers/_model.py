@@ -9,15 +9,29 @@ q    difference of their gradients                                   -> ``change
 The two-loop recursion applies the BFGS inverse built from H and the pairs (s, q).
 """
 
+from typing import Protocol
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from skdp._typing import FloatArray
 
-__all__ = ["QuadraticModel"]
+__all__ = ["Model", "QuadraticModel"]
 
 #: Pairs kept; a model that needs more of them is replaced by a fresh Hessian.
 _MAX_PAIRS = 20
+
+
+class Model(Protocol):
+    """Something positive definite that approximates the Hessian of the whole."""
+
+    def direction(self, gradient: FloatArray) -> FloatArray:
+        """Return minus the inverse model applied to the gradient, at least roughly."""
+        ...
+
+    def learn(self, step: FloatArray, change: FloatArray) -> None:
+        """Correct the model by what the gradient did over one step."""
+        ...
 
 
 class QuadraticModel:

@@ -1,15 +1,15 @@
 r"""Newton and quasi-Newton steps that converge from any start, without values of J.
 
-Acceptance of a step t p from theta, p a direction of descent, g+ the new gradient:
+A step t p from theta, p a direction of descent and g+ the new gradient, is accepted if
 
 - the gradient norm is at most half the smallest one so far, or
 - :math:`g_+^T p \le 0`: the step stops short of the minimum along p.
 
-The second kind decreases J by a fixed share of what the line offers, because J is convex
-along it and t shrinks only after an overshoot; the first kind can happen only as often
-as the norm can be halved before it is below the tolerance. So the gradient tends to
-zero. Unlike differences of J, which drown in rounding when n is large, both tests keep
-their meaning down to the rounding of the gradient itself.
+A step of the second kind decreases J by a fixed share of what the line offers, because
+J is convex along it and t shrinks only after an overshoot; steps of the first kind are
+as few as the times the norm can be halved before it is below the tolerance. So the
+gradient tends to zero. Differences of J drown in rounding when there are many rows; the
+two tests keep their meaning down to the rounding of the gradient itself.
 """
 
 import math
@@ -17,111 +17,114 @@ import math
 import numpy as np
 
 from skdp._typing import FloatArray
-from skdp.solvers._model import QuadraticModel
+from skdp.solvers._bracket import Bracket
+from skdp.solvers._model import Model
 from skdp.solvers._problem import Problem
 
 __all__ = ["Descent", "warm_start"]
 
-#: Shares of the rows on which the start is found, each from the answer of the one before.
+#: Shares of the rows on which a start is found, each from the answer before.
 _PARTS = (0.02, 0.2)
-#: A part smaller than this many rows a coefficient says little about the whole.
-_ROWS_A_COEFFICIENT = 20
 #: Steps on a part; from far away the whole may need more, and takes them itself.
 _PART_STEPS = 10
-#: With a fresh Hessian about this many passes remain.
+#: With a fresh model about this many passes remain.
 _FRESH_PASSES = 3.0
 #: Forming a Hessian costs this many gradients more than forming a gradient, and one
 #: more for each 80 columns; measured.
 _HESSIAN_COST, _COLUMNS_A_PASS = 1.2, 80.0
-#: Passes without a new smallest gradient after which only rounding is left to blame.
+#: Passes without progress after which a gradient within its rounding is the answer.
 _PATIENCE = 100
+#: Progress is a gradient smaller by this factor.
+_PROGRESS = 0.9
 
 
 class Descent:
-    """The state of one minimisation: a point, its gradient, and a model."""
+    """The state of one minimisation: a point, its gradient, and a model there.
+
+    Parameters
+    ----------
+    problem : Problem
+    theta : ndarray
+        Where to start.
+    model : Model, optional
+        A model from elsewhere; without one it is formed at the start.
+    """
 
     def __init__(
-        self, problem: Problem, theta: FloatArray, model: QuadraticModel | None
+        self, problem: Problem, theta: FloatArray, model: Model | None = None
     ) -> None:
-        self.problem, self.theta, self.model = problem, theta, model
-        self.gradient = self._evaluate(theta, fresh=model is None)
-        self.norm = self.best_norm = float(np.linalg.norm(self.gradient))
-        self.best_theta = theta
-        self.fresh = False
-        self._stalled = 0
+        self.problem, self.theta = problem, theta
+        if model is None:
+            self.gradient, self.model = problem.gradient_model(theta)
+        else:
+            self.gradient, self.model = problem.gradient(theta), model
+        self.norm = float(np.linalg.norm(self.gradient))
+        self.best_theta, self.best_norm = theta, self.norm
+        #: whether the next step ends with a new model
+        self.renew = problem.matrix_free
+        self._idle = 0
 
     def run(self, tolerance: float) -> None:
-        """Step until the gradient norm is at most ``tolerance``."""
-        while self.best_norm > tolerance and self._stalled < _PATIENCE:
+        """Step until the gradient norm is at most ``tolerance``, or is rounding."""
+        while self.best_norm > tolerance and not self._is_rounding():
             before = self.norm
             self.step()
-            self.fresh = self._needs_hessian(before, tolerance)
+            self.renew = self._model_pays(before, tolerance)
 
     def step(self) -> None:
         """Take one accepted step along the direction of the model."""
         direction = self.model.direction(self.gradient)
         slope = float(self.gradient @ direction)
         if not slope < 0.0:
-            direction, slope = self._steepest()
-        length = 1.0
+            # only rounding can spoil a positive definite model
+            direction, slope, self.renew = -self.gradient, -(self.norm**2), True
+        bracket = Bracket(slope)
         while True:
-            theta = self.theta + length * direction
-            gradient = self._evaluate(theta, fresh=self.fresh)
+            theta = self.theta + bracket.length * direction
+            gradient, model = self._look(theta)
             norm = float(np.linalg.norm(gradient))
-            ahead = float(gradient @ direction)
             halved = norm <= 0.5 * self.best_norm
             self._record(theta, norm)
-            if halved or ahead <= 0.0 or self._stalled >= _PATIENCE:
+            if halved or bracket.accepts(float(gradient @ direction)):
                 break
-            length *= _shorten(slope, ahead)
-        if not self.fresh:
-            self.model.learn(theta - self.theta, gradient - self.gradient)
-        self.theta, self.gradient, self.norm = theta, gradient, norm
+        model.learn(theta - self.theta, gradient - self.gradient)
+        self.theta, self.gradient, self.model = theta, gradient, model
+        self.norm = norm
 
-    def _evaluate(self, theta: FloatArray, *, fresh: bool) -> FloatArray:
-        """Return the gradient; rebuild the model there if asked to."""
-        if not fresh:
-            return self.problem.gradient(theta)
-        gradient, hessian = self.problem.gradient_hessian(theta)
-        self.model = QuadraticModel(hessian, self.problem.alpha)
-        return gradient
+    def _look(self, theta: FloatArray) -> tuple[FloatArray, Model]:
+        if self.renew:
+            return self.problem.gradient_model(theta)
+        return self.problem.gradient(theta), self.model
 
     def _record(self, theta: FloatArray, norm: float) -> None:
-        self._stalled += 1
+        self._idle += 1
+        if norm < _PROGRESS * self.best_norm:
+            self._idle = 0
         if norm < self.best_norm:
-            if norm < 0.9 * self.best_norm:
-                self._stalled = 0
-            self.best_norm, self.best_theta = norm, theta
+            self.best_theta, self.best_norm = theta, norm
 
-    def _needs_hessian(self, before: float, tolerance: float) -> bool:
-        """Return whether a new Hessian pays at the present rate of convergence."""
-        if not self.norm < 0.5 * before:
+    def _is_rounding(self) -> bool:
+        """Return whether the best gradient cannot be told from zero."""
+        if self._idle < _PATIENCE:
+            return self.best_norm <= self.problem.ridge_rounding(self.best_theta)
+        return self.best_norm <= self.problem.rounding(self.best_theta)
+
+    def _model_pays(self, before: float, tolerance: float) -> bool:
+        """Return whether a new model pays at the present rate of convergence."""
+        if self.problem.matrix_free or not self.norm < 0.5 * before:
             return True
-        if self.fresh or self.norm <= tolerance:
-            # the model is new, and its rate not yet known; or all is done
+        if self.renew or self.norm <= tolerance:
+            # the model is new, and its rate not known yet; or all is done
             return False
         remaining = math.log(self.norm / tolerance) / math.log(before / self.norm)
         cost = _HESSIAN_COST + self.theta.size / _COLUMNS_A_PASS
         return remaining > _FRESH_PASSES + cost
 
-    def _steepest(self) -> tuple[FloatArray, float]:
-        # only rounding brings the model here
-        self.fresh = True
-        direction = -self.gradient / self.norm
-        return direction, -self.norm
 
-
-def _shorten(slope: float, ahead: float) -> float:
-    """Return the factor by which a step that overshot is shortened."""
-    # secant of the derivative along the line, a little short of its zero
-    factor = 0.9 * slope / (slope - ahead)
-    return min(0.9, max(0.1, factor)) if math.isfinite(factor) else 0.1
-
-
-def warm_start(problem: Problem) -> tuple[FloatArray, QuadraticModel | None]:
+def warm_start(problem: Problem) -> tuple[FloatArray, Model | None]:
     """Return a point and a model found on parts spread over the table."""
     theta = np.zeros(problem.table.n_coefficients)
-    model = None
+    model: Model | None = None
     for fraction in _PARTS:
         part = problem.part(fraction)
         if part is not None:
@@ -130,11 +133,11 @@ def warm_start(problem: Problem) -> tuple[FloatArray, QuadraticModel | None]:
 
 
 def _solve_part(
-    part: Problem, theta: FloatArray, model: QuadraticModel | None
-) -> tuple[FloatArray, QuadraticModel]:
-    """Return the minimiser of a part to within its own statistical error."""
+    part: Problem, theta: FloatArray, model: Model | None
+) -> tuple[FloatArray, Model]:
+    """Return the minimiser of a part, to within its own statistical error."""
     descent = Descent(part, theta, model)
-    descent.fresh = True
+    descent.renew = True
     if model is not None:
         descent.step()
     for _ in range(_PART_STEPS):

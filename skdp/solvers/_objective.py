@@ -13,8 +13,6 @@ alpha  ridge on the sum of losses                            -> ``alpha``
 b      linear term, the noise of objective perturbation      -> ``linear``
 """
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from skdp._typing import FloatArray
@@ -27,7 +25,6 @@ from skdp.solvers._table import Table
 __all__ = ["Objective"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Objective:
     """Sum of losses with ridge and linear term, formed in passes over the rows.
 
@@ -40,6 +37,11 @@ class Objective:
     linear : ndarray of shape (n_coefficients,), optional
         Linear term; none means zeros.
 
+    Raises
+    ------
+    ValueError
+        If ``alpha`` is not positive, or ``linear`` has another shape.
+
     Examples
     --------
     >>> import numpy as np
@@ -47,40 +49,42 @@ class Objective:
     >>> from skdp.rows import L2Ball, PrivateRows, as_row_blocks
     >>> from skdp.solvers import Objective
     >>> blocks = as_row_blocks(np.array([[0.6, 0.8]]), np.array([1.0]))
-    >>> objective = Objective(PrivateRows(blocks, L2Ball(1.0)), LogisticLoss(), alpha=1.0)
-    >>> objective.gradient(np.zeros(2))
+    >>> rows = PrivateRows(blocks, L2Ball(1.0))
+    >>> Objective(rows, LogisticLoss(), alpha=1.0).gradient(np.zeros(2))
     array([-0.3, -0.4])
     """
 
-    rows: PrivateRows
-    loss: Loss
-    alpha: float
-    linear: FloatArray | None = None
-    table: Table = field(init=False, repr=False)
+    __slots__ = ("alpha", "linear", "loss", "rows", "table")
 
-    def __post_init__(self) -> None:
-        d = self.rows.n_coefficients
-        if not self.alpha > 0.0:
+    def __init__(
+        self,
+        rows: PrivateRows,
+        loss: Loss,
+        alpha: float,
+        linear: FloatArray | None = None,
+    ) -> None:
+        d = rows.n_coefficients
+        if not alpha > 0.0:
             raise ValueError(
-                f"alpha is out of range, got {self.alpha!r}. Allowed: a number above 0. "
+                f"alpha is out of range, got {alpha!r}. Allowed: a number above 0. "
                 "Without a ridge the objective may have no minimum."
             )
-        linear = np.zeros(d) if self.linear is None else np.asarray(self.linear, float)
-        if linear.shape != (d,):
+        self.rows, self.loss, self.alpha = rows, loss, float(alpha)
+        self.linear = np.zeros(d) if linear is None else np.asarray(linear, np.float64)
+        if self.linear.shape != (d,):
             raise ValueError(
-                f"linear has the wrong shape, got {linear.shape}. Allowed: ({d},), one "
-                "number for each coefficient. Count the intercept as the last one."
+                f"linear has the wrong shape, got {self.linear.shape}. Allowed: "
+                f"({d},), one number for each coefficient, the intercept's last."
             )
-        object.__setattr__(self, "linear", linear)
-        object.__setattr__(self, "table", Table(self.rows.blocks, self.rows.ball))
+        self.table = Table(rows.blocks, rows.ball)
 
     def value(self, theta: FloatArray) -> float:
         """Return the objective at ``theta``, shape (n_coefficients,)."""
         scaled = theta * self.table.unit
-        losses = PairwiseSum(np.float64(0.0))
+        losses = PairwiseSum(np.zeros(()))
         for x, y, f in self.table:
             t = margins(x, f, scaled, self.table.constant)
-            losses.add(self.loss.value(y, t).sum())
+            losses.add(np.asarray(self.loss.value(y, t).sum()))
         ridge = 0.5 * self.alpha * (theta @ theta)
         return float(losses.total() + ridge + self.linear @ theta)
 

@@ -3,7 +3,6 @@
 from typing import Literal
 
 import numpy as np
-import scipy.sparse as sp
 
 from skdp._typing import FloatArray, MatrixLike
 from skdp.losses import Loss
@@ -59,7 +58,7 @@ def data_gradient_hessian(
         total.add(pull_back(x, f, loss.gradient(y, t), table.constant))
         curvatures = loss.hessian(y, t)
         weights = (f * np.sqrt(curvatures))[:, None]
-        if sp.issparse(x):
+        if not isinstance(x, np.ndarray):
             weighted = x.multiply(weights)
             hessian[:d, :d] += (weighted.T @ weighted).toarray()
         else:

@@ -6,10 +6,19 @@ import numpy as np
 
 from skdp._typing import FloatArray
 from skdp.losses import Loss
+from skdp.solvers._curvature import CurvatureModel, data_gradient_curvature
+from skdp.solvers._model import Model, QuadraticModel
 from skdp.solvers._passes import data_gradient, data_gradient_hessian
 from skdp.solvers._table import Table
 
 __all__ = ["Problem"]
+
+#: Above this many columns a Hessian costs too much time and memory (8 MB).
+_MAX_COLUMNS = 1000
+#: Four roundings of float64.
+_EPS = 4.0 * float(np.finfo(np.float64).eps)
+#: A part with fewer rows a coefficient says little about the whole.
+_ROWS_A_COEFFICIENT = 4
 
 
 @dataclass(slots=True)
@@ -40,21 +49,46 @@ class Problem:
         self.n_passes += 1
         return self._regularise(data_gradient(self.table, self.loss, theta), theta)
 
-    def gradient_hessian(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return gradient and Hessian at ``theta`` from one pass."""
+    def gradient_model(self, theta: FloatArray) -> tuple[FloatArray, Model]:
+        """Return gradient and a fresh model at ``theta``."""
         self.n_passes += 1
-        data, hessian = data_gradient_hessian(self.table, self.loss, theta)
-        hessian /= self.share
-        hessian[np.diag_indices_from(hessian)] += self.alpha
-        return self._regularise(data, theta), hessian
+        if self.matrix_free:
+            data, curvature = data_gradient_curvature(self.table, self.loss, theta)
+            model: Model = CurvatureModel(curvature, self.alpha, self.share)
+        else:
+            data, hessian = data_gradient_hessian(self.table, self.loss, theta)
+            hessian /= self.share
+            hessian[np.diag_indices_from(hessian)] += self.alpha
+            model = QuadraticModel(hessian, self.alpha)
+        return self._regularise(data, theta), model
+
+    @property
+    def matrix_free(self) -> bool:
+        """Whether the Hessian is too large to be formed."""
+        return self.table.n_features > _MAX_COLUMNS
 
     def part(self, fraction: float) -> "Problem | None":
         """Return the problem of about ``fraction`` of the rows, where that is cheap."""
-        part = self.table.part(fraction)
+        at_least = _ROWS_A_COEFFICIENT * self.table.n_coefficients
+        part = self.table.part(fraction, at_least)
         if part is None:
             return None
         table, share = part
         return Problem(table, self.loss, self.alpha, self.linear, share)
+
+    def ridge_rounding(self, theta: FloatArray) -> float:
+        """Return the rounding of ridge and linear term, which cancel in the end."""
+        size = self.alpha * np.linalg.norm(theta) + np.linalg.norm(self.linear)
+        return float(_EPS * size)
+
+    def rounding(self, theta: FloatArray) -> float:
+        """Return a bound on the rounding of the gradient, whatever the rows."""
+        constants = self.loss.constants(self.table.radius)
+        # a margin of size |x||theta| is off by one rounding for each coefficient
+        bent = constants.smoothness * float(np.linalg.norm(theta)) * theta.size
+        return self.ridge_rounding(theta) + _EPS * self.table.n_rows_seen * (
+            constants.lipschitz + bent
+        )
 
     def _regularise(self, data: FloatArray, theta: FloatArray) -> FloatArray:
         return data / self.share + (self.alpha * theta + self.linear)

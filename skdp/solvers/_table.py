@@ -36,6 +36,7 @@ class Table:
         self._blocks, self._ball = blocks, ball
         self.unit = math.ldexp(1.0, math.frexp(ball.radius)[1])
         self.constant = ball.intercept_scaling / self.unit
+        self.radius = ball.radius / self.unit
         self.n_features = blocks.n_features
         self.n_coefficients = ball.n_coefficients(blocks.n_features)
         self._factors: list[FloatArray] = []
@@ -43,8 +44,8 @@ class Table:
 
     def __iter__(self) -> Iterator[tuple[MatrixLike, FloatArray, FloatArray]]:
         """Yield raw rows in float64, their labels, and their factors."""
-        for index, (x, y) in enumerate(self._blocks):
-            x = x if sp.issparse(x) else np.asarray(x, dtype=np.float64)
+        for index, (raw, y) in enumerate(self._blocks):
+            x = raw if sp.issparse(raw) else np.asarray(raw, dtype=np.float64)
             if index == len(self._factors):
                 factors, exponents = self._ball.scaling(x)
                 factors /= self.unit
@@ -53,9 +54,17 @@ class Table:
             far = self._exponents[index]
             yield (x if far is None else shrink(x, far)), y, self._factors[index]
 
-    def part(self, fraction: float) -> "tuple[Table, float] | None":
-        """Return a table of about ``fraction`` of the rows, and the share it holds."""
-        part = self._blocks.part(fraction)
+    @property
+    def n_rows_seen(self) -> int:
+        """Number of rows met so far; private."""
+        return sum(f.size for f in self._factors)
+
+    def part(self, fraction: float, at_least: int) -> "tuple[Table, float] | None":
+        """Return a table of about ``fraction`` of the rows, and the share it holds.
+
+        None where a part is not cheap, or holds fewer than ``at_least`` rows.
+        """
+        part = self._blocks.part(fraction, at_least)
         if part is None:
             return None
         blocks, share = part
