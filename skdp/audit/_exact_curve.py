@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.special import logsumexp
 
 from skdp._typing import FloatArray
 from skdp.audit._piecewise import Piecewise, resolve
@@ -34,8 +35,10 @@ _TOLERANCE = 1e-9
 #: log p may change by this much over one quadrature cell.
 _CELL_RANGE = 3.0
 _CELL_NODES = 16
+#: Rounds of narrowing, by 16 each, of a bracket around a crossing.
+_ZOOMS = 5
 #: Most lattice points that are enumerated on one side.
-_MAX_POINTS = 500_000
+_MAX_POINTS = 2**16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,12 +47,21 @@ class ExactCurve:
 
     Attributes
     ----------
+    outputs : ndarray
+        Outputs looked at: nodes of a quadrature rule, or lattice points; increasing.
+    log_p, log_q : ndarray
+        Log densities of the two laws at the outputs.
+    weights : ndarray
+        Weights of the rule.
+    refine : callable
+        Returns log densities and weights of a rule made for one epsilon.
     mass : tuple of float
         Total probability of the two laws: 1, or the stated density is wrong.
     max_loss : float
         Largest ``|log(p / q)|`` over the outputs looked at: epsilon under pure DP.
     """
 
+    outputs: FloatArray
     log_p: FloatArray
     log_q: FloatArray
     weights: FloatArray
@@ -82,6 +94,22 @@ class ExactCurve:
     def delta(self, epsilon: float) -> float:
         """Return the larger of the two deltas at ``epsilon`` nats."""
         return max(self.delta_directed(epsilon))
+
+    def renyi(self, order: float) -> float:
+        """Return the larger of the two Renyi divergences of an order above 1, in nats.
+
+        Parameters
+        ----------
+        order : float
+            Above 1; rho-zCDP bounds the divergence by ``rho * order``.
+        """
+        sums = []
+        for log_p, log_q in ((self.log_p, self.log_q), (self.log_q, self.log_p)):
+            # outputs of no mass add nothing
+            some = np.isfinite(log_p) & np.isfinite(log_q)
+            log_terms = order * log_p[some] - (order - 1) * log_q[some]
+            sums.append(logsumexp(log_terms, b=self.weights[some]))
+        return float(max(sums)) / (order - 1)
 
     def _delta(self, epsilon: float, sign: float) -> float:
         log_p, log_q, weights = self.refine(sign * epsilon)
@@ -135,7 +163,7 @@ def exact_curve(
 
     def refine(level: float) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return quadrature with a cell border wherever the loss crosses a level."""
-        return _quadrature(p, q, _split(cells, p, q, level))
+        return _quadrature(p, q, _split(cells, p, q, level))[1:]
 
     return ExactCurve(*_quadrature(p, q, cells), refine)
 
@@ -216,31 +244,40 @@ def _cells(p: Piecewise, q: Piecewise) -> FloatArray:
 def _split(borders: FloatArray, p: Piecewise, q: Piecewise, level: float) -> FloatArray:
     """Add the points at which log p - log q crosses ``level``."""
 
-    def excess(x: float) -> float:
-        point = np.array([x])
-        return float((p(point) - q(point))[0] - level)
+    def above(x: FloatArray) -> FloatArray:
+        log_p, log_q = p(x), q(x)
+        both = np.isfinite(log_p) & np.isfinite(log_q)
+        out = np.full(x.shape, np.nan)
+        np.subtract(log_p - level, log_q, out=out, where=both)
+        return out
 
-    mid = (borders[1:] + borders[:-1]) / 2
-    points = np.sort(np.concatenate([borders, mid]))
-    with np.errstate(invalid="ignore"):
-        loss = p(points) - q(points) - level
-    both = np.isfinite(loss[1:]) & np.isfinite(loss[:-1])
-    crossings = np.flatnonzero(both & (loss[1:] * loss[:-1] < 0))
-    roots = [
-        brentq(excess, points[k], points[k + 1], xtol=1e-300, rtol=1e-14)
-        for k in crossings
-    ]
+    middles = (borders[1:] + borders[:-1]) / 2
+    points = np.sort(np.concatenate([borders, middles]))
+    left, right = _sign_changes(points, above(points))
+    for _ in range(_ZOOMS):
+        points = np.linspace(left, right, 17, axis=-1).ravel()
+        left, right = _sign_changes(points, above(points))
+    low, high = above(left), above(right)
+    # within the last bracket the loss is straight to full accuracy
+    roots = left - low * (right - left) / (high - low)
     return np.unique(np.concatenate([borders, roots]))
+
+
+def _sign_changes(x: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the brackets of neighbouring points between which the sign changes."""
+    known = np.isfinite(values[1:]) & np.isfinite(values[:-1])
+    change = known & ((values[1:] > 0) != (values[:-1] > 0))
+    return x[:-1][change], x[1:][change]
 
 
 def _quadrature(
     p: Piecewise, q: Piecewise, borders: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return both log densities and weights at Gauss-Legendre nodes of all cells."""
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return Gauss-Legendre nodes of all cells, both log densities, and weights."""
     nodes, weights = np.polynomial.legendre.leggauss(_CELL_NODES)
     half = np.diff(borders)[:, None] / 2
     x = ((borders[1:] + borders[:-1])[:, None] / 2 + half * nodes).ravel()
-    return p(x), q(x), (half * weights).ravel()
+    return x, p(x), q(x), (half * weights).ravel()
 
 
 def _lattice_curve(
@@ -249,13 +286,14 @@ def _lattice_curve(
     """Sum over the lattice points that carry either law."""
     ranges = [_support(mechanism, data) for data in (pair.left, pair.right)]
     low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
-    points = np.arange(low, high + 1)[:, None] * mechanism.lattice
+    points = np.arange(float(low), high + 1.0)[:, None] * mechanism.lattice
     log_p, log_q = (
         np.array([mechanism.log_density(point, data) for point in points])
         for data in (pair.left, pair.right)
     )
     weights = np.ones(len(points))
-    return ExactCurve(log_p, log_q, weights, lambda _: (log_p, log_q, weights))
+    law = (log_p, log_q, weights)
+    return ExactCurve(np.ravel(points), *law, lambda _: law)
 
 
 def _support(mechanism: Mechanism[Any, FloatArray], data: Any) -> tuple[int, int]:

@@ -304,8 +304,9 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
 
     def log_density(self, output: FloatArray, data: PrivateRows) -> float:
         """Log density of the exact minimiser: noise density times the Jacobian."""
-        b = self.noise(output, data)
-        _, log_det = np.linalg.slogdet(self.objective(data).hessian(output))
+        objective = self.objective(data)
+        b = -objective.gradient(output)
+        _, log_det = np.linalg.slogdet(objective.hessian(output))
         return self.noise_law.log_density(b) + float(log_det)
 
     def hard_pairs(self) -> Iterator[AdjacentPair[PrivateRows]]:
