@@ -90,8 +90,8 @@ class Risk:
     --------
     >>> from skdp.accounting import GaussianDP
     >>> print(GaussianDP(0.23670).risk())
-    An attacker allowed 1 % false alarms finds at most 1.828 % of members (1 % would
-    be guessing); the best test beats guessing by at most 0.09422.
+    An attacker allowed 1 % false alarms finds at most 1.833 % of members (1 % would
+    be guessing); the best test beats guessing by at most 0.09421.
     """
 
     advantage: float

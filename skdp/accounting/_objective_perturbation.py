@@ -13,6 +13,7 @@ psi(w)    sup over p of log(1 + kappa p(1-p)) + p G - p(1-p) mu^2/2
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -23,6 +24,7 @@ from skdp.accounting._concentrated import ZeroConcentratedDP, concentrated_curve
 from skdp.accounting._gaussian import gaussian_curve
 from skdp.accounting._guarantee import Adjacency, Guarantee
 from skdp.accounting._numbers import mirrored, nonnegative
+from skdp.accounting._pure import pure_curve
 from skdp.accounting._smoothing import NormalLoss, clipped_gaussian_loss
 
 __all__ = ["ObjectivePerturbationDP"]
@@ -68,9 +70,11 @@ def _concave_bound(
         return out
 
     low, high = np.full_like(G, a), np.full_like(G, b)
-    p = np.where(slope(low) <= 0.0, low, np.full_like(G, (a + b) / 2))
+    # the maximiser of the closed form is a good start
+    p = np.clip((kappa + G) / (2 * kappa), a, b)
+    p = np.where(slope(low) <= 0.0, low, p)
     p = np.where(slope(high) >= 0.0, high, p)
-    for _ in range(9):
+    for _ in range(14):
         u = kappa * p * (1.0 - p)
         g = slope(p)
         curve = mu * mu - (2 * kappa + kappa * kappa - 2 * kappa * u) / (1 + u) ** 2
@@ -181,7 +185,7 @@ class ObjectivePerturbationDP(Guarantee):
 
     def _delta(self, epsilon: FloatArray) -> FloatArray:
         if self.adjacency is Adjacency.REPLACE_ONE:
-            return mirrored(self._replace_delta, epsilon)
+            return self._replace_delta(epsilon)
         # psi >= max(0, G) everywhere, so removal is the worse direction
         return self._remove_delta(epsilon)
 
@@ -202,13 +206,11 @@ class ObjectivePerturbationDP(Guarantee):
     def _replace_delta(self, epsilon: FloatArray) -> FloatArray:
         """Share epsilon between the ideal release and its smoothing, at its best."""
         if self.smoothing_rho == 0.0:
-            return _replace_curve(epsilon, self.mu, self.curvature)
+            return _replace_profile(epsilon, self.mu, self.curvature)
         best = np.ones_like(epsilon)
         for widths in _SMOOTHING_WIDTHS:
             share = widths * math.sqrt(2.0 * self.smoothing_rho)
-            ideal = mirrored(
-                lambda e: _replace_curve(e, self.mu, self.curvature), epsilon - share
-            )
+            ideal = _replace_profile(epsilon - share, self.mu, self.curvature)
             blur = concentrated_curve(np.array([share]), self.smoothing_rho)
             best = np.minimum(best, ideal + blur)
         return best
@@ -234,20 +236,52 @@ class ObjectivePerturbationDP(Guarantee):
         )
 
 
+def _replace_profile(epsilon: FloatArray, mu: float, kappa: float) -> FloatArray:
+    """Bound the replace-one profile of the ideal release at any real epsilon."""
+    both = mirrored(lambda e: _replace_curve(e, mu, kappa), epsilon)
+    # the bounds are no profile of one mechanism: keep them nonincreasing across zero
+    at_zero = _replace_curve(np.zeros(1), mu, kappa)
+    out: FloatArray = np.where(epsilon < 0.0, np.maximum(both, at_zero), both)
+    return out
+
+
 def _replace_curve(epsilon: FloatArray, mu: float, kappa: float) -> FloatArray:
     """Bound the replace-one profile of the ideal release, epsilon >= 0.
 
     The gradient term is convex in the two slopes, so its maximum is at a vertex of the
-    square; the three bounds differ in how the Jacobian is charged.
+    square. The generic bound charges the Jacobian in full and holds from c on; the
+    logistic one charges what the gradient term leaves of it and holds from kappa on.
+    Below its threshold each still says what its first point implies.
     """
     c = math.log1p(kappa / 4.0)
-    generic = gaussian_curve(epsilon - c, 2 * mu) + 2 * gaussian_curve(epsilon - c, mu)
+    # kappa - mu^2/2 < kappa, so the logistic bound holds on all of [kappa, inf)
     spare = max(0.0, kappa - mu * mu / 2)
-    logistic = gaussian_curve(epsilon, 2 * mu) + gaussian_curve(epsilon, mu)
-    logistic = logistic + gaussian_curve(epsilon - spare, mu)
+
+    def generic(e: FloatArray) -> FloatArray:
+        return gaussian_curve(e - c, 2 * mu) + 2 * gaussian_curve(e - c, mu)
+
+    def logistic(e: FloatArray) -> FloatArray:
+        rest = gaussian_curve(e, mu) + gaussian_curve(e - spare, mu)
+        out: FloatArray = gaussian_curve(e, 2 * mu) + rest
+        return out
+
     removal = removal_loss(mu, kappa).hockey_stick(epsilon / 2)
     group = (1.0 + np.exp(np.minimum(epsilon / 2, 700.0))) * removal
-    best = np.minimum(group, 1.0)
-    best = np.where(epsilon >= c, np.minimum(best, generic), best)
-    valid = (epsilon >= kappa) & (epsilon > spare)
-    return np.where(valid, np.minimum(best, logistic), best)
+    bounds = [group, _from_point(generic, c, epsilon)]
+    bounds.append(_from_point(logistic, kappa, epsilon))
+    return np.minimum(np.minimum.reduce(bounds), 1.0)
+
+
+def _from_point(
+    curve: Callable[[FloatArray], FloatArray], start: float, epsilon: FloatArray
+) -> FloatArray:
+    """Evaluate a curve that holds from ``start`` on; before, what that point implies.
+
+    One point (start, delta) implies the profile of the hardest mechanism that has it
+    (Kairouz, Oh and Viswanath 2015).
+    """
+    beyond = np.maximum(epsilon, start)
+    values = np.minimum(curve(beyond), 1.0)
+    before = values + (1.0 - values) * pure_curve(epsilon, start)
+    out: FloatArray = np.where(epsilon >= start, values, before)
+    return out

@@ -60,6 +60,13 @@ class NormalLoss:
         out: FloatArray = inside + before + after
         return out
 
+    def _marks(self) -> FloatArray:
+        """Return places that split the knots evenly by slope, so that kinks are ends."""
+        slopes = np.diff(self.values) / np.diff(self.knots)
+        shares = self.mu * np.array([0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98])
+        inner = self.knots[np.searchsorted(slopes, shares)] if slopes.size else slopes
+        return np.concatenate([self.knots[[0, -1]], inner])
+
     def crossing(self, epsilon: FloatArray) -> FloatArray:
         """Return where the loss passes epsilon; -inf where it is above everywhere."""
         inside = np.interp(epsilon, self.values, self.knots)
@@ -115,7 +122,7 @@ class NormalLoss:
         low = -39.0 if self.gaussian else float(np.clip(self.knots[0], -39.0, 39.0))
         near = self.crossing((epsilon[:, None] - marks).ravel())
         near = np.clip(near.reshape(epsilon.size, -1), low, 39.0)
-        fixed = np.concatenate([-_BULK[:0:-1], _BULK, self.knots[[0, -1]]])
+        fixed = np.concatenate([-_BULK[:0:-1], _BULK, self._marks()])
         # c underflows outside the outermost crossings
         far = np.clip(fixed, near.min(axis=1)[:, None], near.max(axis=1)[:, None])
         ends = np.sort(np.concatenate([near, far], axis=1), axis=1)

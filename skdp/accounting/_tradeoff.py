@@ -1,5 +1,6 @@
 """A trade-off curve given by its corners."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -62,24 +63,22 @@ class TradeoffDP(Guarantee):
         return mirrored(self._nonnegative_delta, epsilon)
 
     def _nonnegative_delta(self, epsilon: FloatArray) -> FloatArray:
-        alpha, beta = self._corners()
+        alpha, beta = _symmetrised(*self._corners())
         e = np.exp(np.minimum(epsilon, 700.0))[:, None]
         # a linear function over a convex polygon is largest at a corner
-        forward = np.max(1.0 - e * alpha - beta, axis=1)
-        mirror = np.max(1.0 - e * beta - alpha, axis=1)
-        out: FloatArray = np.maximum(np.minimum(forward, mirror), 0.0)
+        gap = np.max(1.0 - e * alpha - beta, axis=1)
+        out: FloatArray = np.maximum(gap, 0.0)
         return out
 
     def _pure_epsilon(self) -> float:
-        """Return the steepest slope's logarithm, if no corner touches delta > 0."""
-        alpha, beta = self._corners()
-        bounds = [_steepest(alpha, beta), _steepest(beta[::-1], alpha[::-1])]
-        return float(max(0.0, min(bounds)))
+        """Return the steepest slope's logarithm; inf when f(0) < 1."""
+        alpha, beta = _symmetrised(*self._corners())
+        if beta[0] < 1.0:
+            return math.inf
+        return max(0.0, math.log((beta[0] - beta[1]) / (alpha[1] - alpha[0])))
 
     def _tradeoff(self, alpha: FloatArray) -> FloatArray:
-        a, b = self._corners()
-        mirror = np.interp(alpha, b[::-1], a[::-1])
-        out: FloatArray = np.maximum(np.interp(alpha, a, b), mirror)
+        out: FloatArray = np.interp(alpha, *_symmetrised(*self._corners()))
         return out
 
     def _group(self, k: int) -> "TradeoffDP":
@@ -95,12 +94,21 @@ class TradeoffDP(Guarantee):
         return self._with(tuple(zip(corners, 1.0 - power, strict=True)))
 
 
-def _steepest(alpha: FloatArray, beta: FloatArray) -> float:
-    """Return log of the steepest slope; inf when f(0) < 1."""
-    if beta[0] < 1.0:
-        return float(np.inf)
-    slope = (beta[1] - beta[0]) / (alpha[1] - alpha[0])
-    return float(np.log(-slope)) if slope < 0.0 else 0.0
+def _symmetrised(alpha: FloatArray, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the corners of the larger of f and its mirror image."""
+    # the inverse of f, least alpha for each beta; zero from f(0) on
+    levels, last = np.unique(beta[::-1], return_index=True)
+    first = alpha[::-1][last + np.bincount(np.searchsorted(levels, beta)) - 1]
+    levels, first = np.append(levels, 1.0), np.append(first, 0.0)
+    grid = np.unique(np.concatenate([alpha, levels]))
+    f, g = np.interp(grid, alpha, beta), np.interp(grid, levels, first)
+    gap = f - g
+    j = np.nonzero(gap[:-1] * gap[1:] < 0.0)[0]
+    # both are linear between grid points, so where they cross is exact
+    met = grid[j] + (grid[j + 1] - grid[j]) * gap[j] / (gap[j] - gap[j + 1])
+    corners = np.unique(np.concatenate([grid, met]))
+    f, g = np.interp(corners, alpha, beta), np.interp(corners, levels, first)
+    return corners, np.maximum(f, g)
 
 
 def _checked_knots(

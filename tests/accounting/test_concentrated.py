@@ -26,7 +26,8 @@ def best_order_by_search(epsilon, rho):
 
     grid = np.linspace(-60, 60, 4001)
     start = grid[np.argmin([log_bound(t) for t in grid])]
-    found = minimize_scalar(log_bound, bracket=(start - 0.03, start, start + 0.03))
+    ends = (start - 0.03, start + 0.03)
+    found = minimize_scalar(log_bound, bounds=ends, method="bounded")
     return min(1.0, math.exp(found.fun))
 
 

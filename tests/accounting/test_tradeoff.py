@@ -11,8 +11,10 @@ ASYMMETRIC = TradeoffDP([(0.0, 0.95), (0.1, 0.6), (0.5, 0.1), (1.0, 0.0)])
 
 
 def gaussian_corners(mu, n=2001):
-    """Corners on the tangents of a Gaussian curve, hence below it."""
-    alpha = np.concatenate([[0.0], np.geomspace(1e-12, 0.5, n), [1.0]])
+    """Corners on a Gaussian curve, dense at both ends."""
+    alpha = np.geomspace(1e-14, 0.5, n)
+    alpha = np.unique(np.concatenate([[0.0], alpha, GaussianDP(mu).tradeoff(alpha)]))
+    alpha = np.append(alpha[alpha < 1.0], 1.0)
     beta = GaussianDP(mu).tradeoff(alpha)
     return TradeoffDP(list(zip(alpha, beta, strict=True)))
 
