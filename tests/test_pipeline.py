@@ -67,6 +67,11 @@ def private(**parameters):
     return skdp.ObjPertLogisticRegression(classes=[0, 1], **parameters)
 
 
+def kind(value):
+    """Name a parameter; a repr may hold an address, which differs between workers."""
+    return type(value).__name__
+
+
 def elementwise(values):
     return values**2
 
@@ -125,7 +130,7 @@ FREE_STEPS = [
 ]
 
 
-@pytest.mark.parametrize("step", FREE_STEPS, ids=repr)
+@pytest.mark.parametrize("step", FREE_STEPS, ids=kind)
 def test_a_step_with_public_settings_is_free(step):
     pipeline = Pipeline([("step", step), ("model", private())]).fit(X, y)
     spent = skdp.privacy_spent(pipeline)
@@ -160,7 +165,7 @@ LEAKING_STEPS = [
 ]
 
 
-@pytest.mark.parametrize("step", LEAKING_STEPS, ids=repr)
+@pytest.mark.parametrize("step", LEAKING_STEPS, ids=kind)
 def test_a_step_that_learned_from_rows_is_a_leak_and_epsilon_is_infinite(step):
     pipeline = Pipeline([("bad", step), ("model", private())]).fit(X, y)
     with pytest.warns(PrivacyLeakWarning, match="bad"):
@@ -180,7 +185,7 @@ def test_a_step_that_learned_from_rows_is_a_leak_and_epsilon_is_infinite(step):
         (GaussianRandomProjection(eps=0.99), np.ones((10, 200))),
         (SparseRandomProjection(eps=0.99), np.ones((10, 200))),
     ],
-    ids=lambda value: type(value).__name__,
+    ids=kind,
 )
 def test_a_number_of_columns_that_was_read_off_the_rows_is_a_leak(step, table):
     with pytest.warns(PrivacyLeakWarning, match=type(step).__name__):
@@ -203,7 +208,7 @@ def test_a_subclass_of_a_free_step_is_not_free():
         (CountVectorizer(), False),
         (TfidfVectorizer(), False),
     ],
-    ids=repr,
+    ids=kind,
 )
 def test_text_is_free_with_a_fixed_vocabulary_only(vectorizer, free):
     texts = ["sick and tired", "well and fine"] * 20
@@ -235,7 +240,7 @@ def test_mappings_are_free_when_hashed(step, free):
         (SkewedChi2Sampler(), "above -skewedness"),
         (FunctionTransformer(np.log1p, np.expm1), "undo each other"),
     ],
-    ids=repr,
+    ids=kind,
 )
 def test_a_step_that_may_raise_on_data_adds_an_assumption(step, words):
     table = np.tile([[0.0], [1.0]], (20, 4))
@@ -255,7 +260,7 @@ def test_a_step_that_may_raise_on_data_adds_an_assumption(step, words):
         CalibratedClassifierCV(private(), cv=2),
         VotingClassifier([("one", private()), ("two", private())]),
     ],
-    ids=lambda search: type(search).__name__,
+    ids=kind,
 )
 def test_choosing_by_scores_on_private_rows_is_a_leak(search):
     """Also around a private estimator, and also as the last step of a pipeline."""
@@ -374,7 +379,7 @@ def test_columns_may_be_chosen_by_name_and_dtype_but_not_by_looking():
         make_pipeline(make_union(Normalizer()), LogisticRegression()),
         StandardScaler(),
     ],
-    ids=repr,
+    ids=kind,
 )
 def test_an_unfitted_estimator_has_nothing_to_report(estimator):
     with pytest.raises(NotFittedError):
