@@ -14,8 +14,8 @@ __all__ = [
     "part_starts",
 ]
 
-#: A block of 2^17 float64 is a megabyte: it and its weighted copy stay in cache.
-BLOCK_ELEMENTS = 2**17
+#: A block of 2^16 float64 is half a megabyte: it and its weighted copy stay in cache.
+BLOCK_ELEMENTS = 2**16
 #: Fewer rows cost more in calls than in arithmetic; more leave the cache.
 _MIN_ROWS, _MAX_ROWS = 16, 4096
 #: A part is made of at least this many runs of adjacent rows.
@@ -25,7 +25,7 @@ GATHERED_ELEMENTS = 2**20
 
 
 def default_block_rows(n_features: int) -> int:
-    """Return the number of rows of a block of about a megabyte."""
+    """Return the number of rows of a block of about half a megabyte."""
     rows = BLOCK_ELEMENTS // max(1, n_features)
     return min(_MAX_ROWS, max(_MIN_ROWS, rows))
 

@@ -77,7 +77,7 @@ def as_row_blocks(
     labels : Labels, optional
         Encodes raw labels block by block.
     block_rows : int, optional
-        Rows in a block; by default a block is about a megabyte of float64.
+        Rows in a block; by default a block is about half a megabyte.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def as_row_blocks(
     if block_rows is not None and block_rows < 1:
         raise ValueError(
             f"block_rows is out of range, got {block_rows!r}. Allowed: an integer from "
-            "1. Leave it out to get blocks of about a megabyte."
+            "1. Leave it out to get blocks of half a megabyte."
         )
     if isinstance(X, RowBlocks):
         return X

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from skdp._typing import FloatArray, IntArray, MatrixLike
 from skdp._validation import check_positive
 
-__all__ = ["L2Ball", "shrink"]
+__all__ = ["Clipping", "L2Ball"]
 
 #: 4 units in the last place cover the rounding of norm, quotient and product, so a
 #: clipped row never exceeds R; a norm summed over many columns needs a little more.
@@ -99,8 +99,8 @@ class L2Ball:
         X : array or CSR array of shape (n, d)
             Finite rows of any real dtype.
         """
-        factors, exponents = self.scaling(X)
-        out: FloatArray = np.ldexp(factors, -exponents)
+        clipping = self.clipping(X)
+        out: FloatArray = np.ldexp(clipping.factors, -clipping.exponents)
         return out
 
     def project(self, X: MatrixLike) -> FloatArray:
@@ -112,18 +112,16 @@ class L2Ball:
             Finite rows of any real dtype.
         """
         dense = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
-        factors, exponents = self.scaling(dense)
+        clipping = self.clipping(dense)
         n, d = dense.shape
         out = np.empty((n, self.n_coefficients(d)))
         out[:, d:] = self.intercept_scaling
-        np.multiply(shrink(dense, exponents), factors[:, None], out=out[:, :d])
+        near = clipping.nearer(dense)
+        np.multiply(near, clipping.factors[:, None], out=out[:, :d])
         return out
 
-    def scaling(self, X: MatrixLike) -> tuple[FloatArray, IntArray]:
-        """Return factors f and exponents e with clipped row ``(x 2^-e) f``.
-
-        e is 0 but for rows whose sum of squares leaves the range of float64, where one
-        factor alone could underflow.
+    def clipping(self, X: MatrixLike) -> "Clipping":
+        """Return what clips each row without a copy of the rows.
 
         Parameters
         ----------
@@ -136,7 +134,7 @@ class L2Ball:
         if not (squares < _LARGEST_SQUARE).all():
             far = np.flatnonzero(~(squares < _LARGEST_SQUARE))
             exponents[far] = np.frexp(_largest(X[far]))[1]
-            squares[far] = _squared_norms(shrink(X[far], exponents[far]))
+            squares[far] = _squared_norms(_shrink(X[far], exponents[far]))
         norms = np.sqrt(squares, out=squares)
         # a far row is outside: its norm exceeds 1e149, and R is at most 1e100
         inside = (norms <= self.data_norm) & (exponents == 0)
@@ -144,13 +142,35 @@ class L2Ball:
         with np.errstate(divide="ignore"):
             factors = self.data_norm * (1.0 - ulps * np.finfo(np.float64).eps) / norms
         factors[inside] = 1.0
-        return factors, exponents
+        return Clipping(norms, factors, exponents)
 
 
-def shrink(X: MatrixLike, exponents: IntArray) -> MatrixLike:
-    """Return the rows times ``2^-e`` in float64; X itself when no e differs from 0."""
-    if not exponents.any():
-        return X
+@dataclass(frozen=True, slots=True)
+class Clipping:
+    """How each row of a block is clipped: the clipped row is ``(x 2^-e) f``.
+
+    Attributes
+    ----------
+    norms : ndarray of shape (n,)
+        Norms of ``x 2^-e``.
+    factors : ndarray of shape (n,)
+        f, 1 for rows inside the ball.
+    exponents : ndarray of shape (n,)
+        e, 0 but for rows whose sum of squares leaves the range of float64, where one
+        factor alone could underflow.
+    """
+
+    norms: FloatArray
+    factors: FloatArray
+    exponents: IntArray
+
+    def nearer(self, X: MatrixLike) -> MatrixLike:
+        """Return ``X 2^-e`` in float64, or X itself when no e differs from 0."""
+        return _shrink(X, self.exponents) if self.exponents.any() else X
+
+
+def _shrink(X: MatrixLike, exponents: IntArray) -> MatrixLike:
+    """Return the rows times ``2^-e`` in float64."""
     if isinstance(X, np.ndarray):
         return np.ldexp(X.astype(np.float64), -exponents[:, None])
     out = X.astype(np.float64)

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from skdp._typing import FloatArray
+from skdp._typing import FloatArray, MatrixLike
 from skdp.rows import PrivateRows
-from skdp.solvers._passes import margins
-from skdp.solvers._table import Table
+from skdp.rows._l2ball import Clipping
 
 __all__ = ["RowStatistics", "row_statistics"]
 
@@ -69,26 +68,33 @@ def row_statistics(
     >>> row_statistics(rows, one, 2.0 * np.eye(2), one).leverages
     array([0.5])
     """
-    table = Table(rows.blocks, rows.ball)
-    unit, d = table.unit, table.n_features
-    theta, gradient = theta * unit, gradient * unit
-    # everything is symmetric under x -> x / unit, H -> H / unit^2
-    factor = np.linalg.cholesky(hessian / unit**2)
+    d, constant = rows.blocks.n_features, rows.ball.intercept_scaling
+    factor = np.linalg.cholesky(hessian)
     whiten = solve_triangular(factor, np.eye(factor.shape[0]), lower=True).T
-    parts: list[tuple[FloatArray, ...]] = []
-    for x, _, f in table:
-        dense = x if isinstance(x, np.ndarray) else x.toarray()
-        white = dense @ whiten[:d]
-        white *= f[:, None]
-        white += table.constant * whiten[d:].sum(axis=0)
-        squares = np.einsum("ij,ij->i", dense, dense) * f * f + table.constant**2
-        parts.append(
-            (
-                margins(x, f, theta, table.constant),
-                np.einsum("ij,ij->i", white, white),
-                squares * unit**2,
-                margins(x, f, gradient, table.constant),
-            )
-        )
+    # one matrix product serves all
+    targets = np.column_stack([whiten, theta, gradient])
+    offset = constant * targets[d:].sum(axis=0)
+    parts = [
+        _block_statistics(x, rows.ball.clipping(x), targets[:d], offset)
+        for x, _ in rows.blocks
+    ]
     columns = zip(*parts, strict=True) if parts else [[np.empty(0)]] * 4
-    return RowStatistics(*(np.concatenate(list(column)) for column in columns))
+    statistics = RowStatistics(*(np.concatenate(list(part)) for part in columns))
+    statistics.squared_norms[:] += constant**2
+    return statistics
+
+
+def _block_statistics(
+    x: MatrixLike, clipping: Clipping, targets: FloatArray, offset: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return margins, leverages, squared norms without constant, and products."""
+    f = clipping.factors
+    images = np.asarray(clipping.nearer(x) @ targets)
+    if offset.any():
+        images *= f[:, None]
+        images += offset
+        f = np.ones_like(f)
+    white = images[:, :-2]
+    leverages = np.einsum("ij,ij->i", white, white) * f * f
+    squares = (clipping.norms * clipping.factors) ** 2
+    return images[:, -2] * f, leverages, squares, images[:, -1] * f

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.sparse as sp
 
-from skdp._typing import FloatArray, IntArray, MatrixLike
+from skdp._typing import FloatArray, MatrixLike
 from skdp.rows import L2Ball, RowBlocks
-from skdp.rows._l2ball import shrink
+from skdp.rows._l2ball import Clipping
 
 __all__ = ["Table"]
 
@@ -40,19 +40,24 @@ class Table:
         self.n_features = blocks.n_features
         self.n_coefficients = ball.n_coefficients(blocks.n_features)
         self._factors: list[FloatArray] = []
-        self._exponents: list[IntArray | None] = []
+        self._far: dict[int, Clipping] = {}
 
     def __iter__(self) -> Iterator[tuple[MatrixLike, FloatArray, FloatArray]]:
         """Yield raw rows in float64, their labels, and their factors."""
         for index, (raw, y) in enumerate(self._blocks):
             x = raw if sp.issparse(raw) else np.asarray(raw, dtype=np.float64)
             if index == len(self._factors):
-                factors, exponents = self._ball.scaling(x)
-                factors /= self.unit
-                self._factors.append(factors)
-                self._exponents.append(exponents if exponents.any() else None)
-            far = self._exponents[index]
-            yield (x if far is None else shrink(x, far)), y, self._factors[index]
+                self._clip(x)
+            if index in self._far:
+                x = self._far[index].nearer(x)
+            yield x, y, self._factors[index]
+
+    def _clip(self, x: MatrixLike) -> None:
+        """Compute and keep the factors of the next block."""
+        clipping = self._ball.clipping(x)
+        if clipping.exponents.any():
+            self._far[len(self._factors)] = clipping
+        self._factors.append(clipping.factors / self.unit)
 
     @property
     def n_rows_seen(self) -> int:
