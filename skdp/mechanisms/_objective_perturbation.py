@@ -170,22 +170,13 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
         else:
             noise_law = KNormNoise(radius / plan.rate)
         # 2 tau: the certified gradient norm, and as much again for its rounding
-        tol = _gradient_tol(radius, noise_law, n_coefficients)
-        shape = {
-            "error": 2 * tol / ridge,
-            "n_features": n_coefficients,
-            "adjacency": adjacency,
-        }
-        if isinstance(plan, GaussianPlan):
-            smoothing = LatticeSmoothing.concentrated(mu=plan.smoothing_mu, **shape)
-        else:
-            smoothing = LatticeSmoothing.pure(epsilon=plan.smoothing_epsilon, **shape)
+        error = 2 * _gradient_tol(radius, noise_law, n_coefficients) / ridge
         return cls(
             radius=radius,
             n_coefficients=n_coefficients,
             alpha=ridge,
             noise_law=noise_law,
-            smoothing=smoothing,
+            smoothing=_smoothing(plan, error, n_coefficients, adjacency),
             adjacency=adjacency,
             loss=loss or LogisticLoss(),
         )
@@ -347,6 +338,24 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
             ApproximateDP(1.0, 1e-6), radius=2.0, n_coefficients=2, alpha=50.0
         )
         yield cls.calibrate(PureDP(1.0), radius=0.25, n_coefficients=2)
+
+
+def _smoothing(
+    plan: GaussianPlan | PurePlan, error: float, n_features: int, adjacency: Adjacency
+) -> LatticeSmoothing:
+    if isinstance(plan, GaussianPlan):
+        return LatticeSmoothing.concentrated(
+            error=error,
+            n_features=n_features,
+            mu=plan.smoothing_mu,
+            adjacency=adjacency,
+        )
+    return LatticeSmoothing.pure(
+        error=error,
+        n_features=n_features,
+        epsilon=plan.smoothing_epsilon,
+        adjacency=adjacency,
+    )
 
 
 def _gradient_tol(

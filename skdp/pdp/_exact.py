@@ -9,12 +9,12 @@ m        leverage x' H^{-1} x of the row asked about, shape (n,)
 """
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
 
 from skdp._typing import BoolArray, FloatArray
 from skdp.mechanisms import GaussianNoise, ObjectivePerturbation
-from skdp.pdp._terms import MarginTerms, margin_terms
+from skdp.pdp._terms import MarginTerms
 from skdp.rows import PrivateRows
+from skdp.solvers import row_statistics
 
 __all__ = ["exact_loss"]
 
@@ -53,38 +53,35 @@ def exact_loss(
     Cost O(n d^2). The result is a function of everybody's rows: do not release it.
     """
     objective = mechanism.objective(train)
-    g0 = objective.gradient(theta)
-    factor = cholesky(objective.hessian(theta), lower=True)
-    out, start = [], 0
-    for terms in margin_terms(rows, mechanism.loss, theta):
-        stop = start + terms.slope.size
-        inside = np.ones(stop - start, bool) if member is None else member[start:stop]
-        out.append(_block(mechanism, terms, g0, factor, np.where(inside, 1.0, -1.0)))
-        start = stop
-    return np.concatenate(out) if out else np.zeros(0)
-
-
-def _block(
-    mechanism: ObjectivePerturbation,
-    terms: MarginTerms,
-    g0: FloatArray,
-    factor: FloatArray,
-    side: FloatArray,
-) -> FloatArray:
-    """Return the losses of one block; ``side`` is +1 for members, -1 for others."""
-    V = solve_triangular(factor, terms.rows.T, lower=True, check_finite=False)
-    leverage = np.einsum("ij,ij->j", V, V)
-    jacobian = -np.log1p(-side * terms.curvature * leverage)
-    inner = -terms.slope * (terms.rows @ g0)  # g . b
-    squared = terms.slope**2 * terms.squared_norm  # |g|^2
-    scale = mechanism.noise_law.scale
-    if isinstance(mechanism.noise_law, GaussianNoise):
-        return jacobian + (squared / 2 + side * inner) / scale**2
-    norm = float(np.linalg.norm(g0))
-    moved = np.sqrt(np.maximum(norm**2 + 2 * side * inner + squared, 0.0))
-    # |b + side g| - |b| without cancellation
-    total = moved + norm
-    change = np.divide(
-        squared + 2 * side * inner, total, out=np.zeros_like(total), where=total > 0
+    g0, H = objective.gradient(theta), objective.hessian(theta)
+    statistics = row_statistics(rows, theta, H, g0)
+    labels = [y for _, y in rows.blocks]
+    y = np.concatenate(labels) if labels else np.zeros(0)
+    terms = MarginTerms.at(
+        mechanism.loss, y, statistics.margins, statistics.squared_norms
     )
-    return jacobian + change / scale
+    side = 1.0 if member is None else np.where(member, 1.0, -1.0)
+    jacobian = -np.log1p(-side * terms.curvature * statistics.leverages)
+    # g . b for b = -g0, signed by the side
+    inner = -side * terms.slope * statistics.products
+    squared = terms.slope**2 * terms.squared_norm
+    loss: FloatArray = jacobian + _noise_term(mechanism, g0, inner, squared)
+    return loss
+
+
+def _noise_term(
+    mechanism: ObjectivePerturbation,
+    g0: FloatArray,
+    inner: FloatArray,
+    squared: FloatArray,
+) -> FloatArray:
+    """Return the log ratio of the noise densities at b and at b + side g."""
+    scale = mechanism.noise_law.scale
+    change = squared + 2 * inner  # |b + side g|^2 - |b|^2
+    if isinstance(mechanism.noise_law, GaussianNoise):
+        return change / (2 * scale**2)
+    norm = float(np.linalg.norm(g0))
+    # the difference of the norms without cancellation; no change has no ratio
+    total = norm + np.sqrt(np.maximum(norm**2 + change, 0.0))
+    out: FloatArray = np.divide(change, scale * total, where=total > 0, out=0.0 * total)
+    return out

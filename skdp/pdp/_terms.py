@@ -10,6 +10,7 @@ q        squared L2 norm of the clipped row, intercept constant included, shape 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -22,29 +23,41 @@ __all__ = ["MarginTerms", "margin_terms"]
 
 @dataclass(frozen=True, slots=True)
 class MarginTerms:
-    """Derivatives and squared norms of one block of rows.
+    """Derivatives and squared norms of some rows, each of shape (n,).
 
-    ``rows`` are the clipped rows, shape (n, d); ``declared`` is False for a row of an
-    undeclared class, which has weight zero.
+    ``declared`` is False for a row of an undeclared class, which has weight zero.
     """
 
-    rows: FloatArray
     declared: BoolArray
     slope: FloatArray
     curvature: FloatArray
     squared_norm: FloatArray
 
+    @classmethod
+    def at(
+        cls, loss: Loss, y: FloatArray, margin: FloatArray, squared_norm: FloatArray
+    ) -> Self:
+        """Return the terms at given margins."""
+        return cls(
+            declared=y != 0.0,
+            slope=loss.gradient(y, margin),
+            curvature=loss.hessian(y, margin),
+            squared_norm=squared_norm,
+        )
+
 
 def margin_terms(
     rows: PrivateRows, loss: Loss, theta: FloatArray
 ) -> Iterator[MarginTerms]:
-    """Yield the terms of each block at the coefficient vector ``theta``."""
-    for X, y in rows.projected():
-        t = X @ theta
-        yield MarginTerms(
-            rows=X,
-            declared=y != 0.0,
-            slope=loss.gradient(y, t),
-            curvature=loss.hessian(y, t),
-            squared_norm=np.einsum("ij,ij->i", X, X),
-        )
+    """Yield the terms of each block at the coefficient vector ``theta``.
+
+    Rows are clipped by their factors on the fly: no block is copied.
+    """
+    ball, d = rows.ball, rows.blocks.n_features
+    coef, offset = theta[:d], ball.intercept_scaling * theta[d:].sum()
+    for X, y in rows.blocks:
+        clipping = ball.clipping(X)
+        margin = clipping.factors * np.asarray(clipping.nearer(X) @ coef) + offset
+        norm = clipping.factors * clipping.norms
+        squared = norm * norm + ball.intercept_scaling**2
+        yield MarginTerms.at(loss, y, margin, squared)

@@ -82,8 +82,7 @@ def exponents(first: Words, second: Words, source: RandomSource) -> IntArray:
 def fractions(mantissa: Words) -> FloatArray:
     """Return the top 52 bits of each word as a number in [1, 2), exactly."""
     # both terms are multiples of 2**-52 below 2
-    out: FloatArray = 1.0 + (mantissa >> 12) * 2.0**-52
-    return out
+    return 1.0 + (mantissa >> 12).astype(np.float64) * 2.0**-52
 
 
 def _zeros(words: Words) -> IntArray:
