@@ -41,7 +41,7 @@ _ZOOMS = 5
 _MAX_POINTS = 2**16
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ExactCurve:
     """The privacy curve of one mechanism on one pair of data sets.
 
@@ -115,11 +115,11 @@ class ExactCurve:
         log_p, log_q, weights = self.refine(sign * epsilon)
         if sign < 0:
             log_p, log_q = log_q, log_p
-        loss = log_p - log_q
-        worse = loss > epsilon
+        some = np.isfinite(log_p)
+        log_p, log_q, weights = log_p[some], log_q[some], weights[some]
         # p (1 - e^(epsilon - L)) keeps its digits where the two terms nearly cancel
-        excess = np.exp(log_p[worse]) * -np.expm1(epsilon - loss[worse])
-        return float(weights[worse] @ excess)
+        excess = -np.expm1(np.minimum(epsilon - (log_p - log_q), 0.0))
+        return float(weights @ (np.exp(log_p) * excess))
 
 
 def exact_curve(
