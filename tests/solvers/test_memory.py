@@ -1,0 +1,85 @@
+"""What a solve holds besides the rows: a few numbers a row, whatever the columns."""
+
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from skdp.losses import LogisticLoss
+from skdp.rows import L2Ball, PrivateRows, as_row_blocks
+from skdp.solvers import Objective, minimise
+
+
+def peak_of_solve(X, y, B0=0.5):
+    """Peak traced bytes of blocks, clipping and solve; X and y are there before."""
+    tracemalloc.start()
+    rows = PrivateRows(as_row_blocks(X, y), L2Ball(1.0, B0))
+    linear = np.full(rows.n_coefficients, 0.3)
+    solution = minimise(Objective(rows, LogisticLoss(), 1.0, linear), gradient_tol=1e-8)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert solution.gradient_norm <= 1e-8
+    return peak
+
+
+@pytest.mark.parametrize("kind", ["C", "F", "float32", "int32"])
+def test_extra_memory_does_not_grow_with_the_columns(kind):
+    rng, n = np.random.default_rng(0), 200_000
+    y = np.sign(rng.standard_normal(n))
+    peaks = []
+    for d in (4, 24):
+        X = rng.integers(-99, 99, (n, d)).astype(kind if kind == "int32" else "f4")
+        X = X.astype(float) if kind in "CF" else X
+        peaks.append(peak_of_solve(np.asfortranarray(X) if kind == "F" else X, y))
+    # one factor a row, the copy of a part, and blocks
+    assert max(peaks) <= 8 * n + 8 * 2**20 + 6 * 2**20
+
+
+def test_a_wide_sparse_table_stays_sparse():
+    rng, n = np.random.default_rng(1), 10_000
+    X = sp.random_array((n, n), density=1e-3, rng=rng, format="csr")
+    size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    y = np.sign(rng.standard_normal(n))
+    for held in (X, X.tocsc(), X.tocoo()):
+        assert peak_of_solve(held, y) < 5 * size
+
+
+SCRIPT = """
+import os, resource, sys
+import numpy as np
+from skdp.losses import LogisticLoss
+from skdp.rows import L2Ball, PrivateRows, as_row_blocks
+from skdp.solvers import Objective, minimise
+n, d, path = 4_000_000, 64, sys.argv[1]
+X = np.lib.format.open_memmap(path, "w+", "f4", (n, d))
+rng = np.random.default_rng(0)
+for i in range(0, n, 100_000):
+    X[i:i + 100_000] = rng.standard_normal((100_000, d), dtype="f4")
+X.flush()
+X = np.load(path, mmap_mode="r")
+y = np.where(X[:, 0] > 0, 1.0, -1.0)
+def status(key):
+    lines = open("/proc/self/status").read().splitlines()
+    return int(next(l for l in lines if l.startswith(key)).split()[1]) * 1024
+# the map itself takes address space; everything else may take 200 MB more
+limit = status("VmSize") + 200 * 2**20
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+rows = PrivateRows(as_row_blocks(X, y), L2Ball(1.0, 0.5))
+s = minimise(Objective(rows, LogisticLoss(), 1.0), gradient_tol=1e-8)
+assert s.gradient_norm <= 1e-8
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="limits address space by Linux")
+def test_a_memory_map_larger_than_the_memory_left_can_be_fitted(tmp_path):
+    run = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(tmp_path / "rows.npy")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
