@@ -9,7 +9,7 @@ a numerical convolution, which lives in ``_pld.py``.
 import math
 from collections import Counter
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.special import gammaln
@@ -28,6 +28,8 @@ __all__ = ["Composed", "compose"]
 
 #: Most atoms of privacy loss to enumerate; beyond, the numerical convolution serves.
 _MOST_ATOMS = 20_000
+#: Where the parts' needs are compared for a basic split.
+_TYPICAL_DELTA = 1e-9
 #: Number of (epsilon, atom) pairs handled at once, to bound the memory.
 _CHUNK = 1_000_000
 
@@ -203,6 +205,19 @@ class _Plan:
     certain: float
     rest: tuple[Guarantee, ...]
 
+    @cached_property
+    def _needs(self) -> tuple[float, list[tuple[Guarantee, float]]]:
+        """Return the pure epsilon in total, and the share of each other part."""
+        finite = {g: g._pure_epsilon() for g in self.rest}
+        pure = math.fsum(finite[g] for g in self.rest if finite[g] < math.inf)
+        others = [g for g in self.rest if finite[g] == math.inf]
+        # any shares are valid; these are near the best for all but huge deltas
+        needs = [g.epsilon(_TYPICAL_DELTA) for g in others]
+        total = math.fsum(needs)
+        shares = [need / total if total > 0.0 else 1.0 for need in needs]
+        atoms = float(self.losses.max())
+        return pure + atoms, list(zip(others, shares, strict=True))
+
     def mix(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Average both directions of the rest's profile over the atoms."""
         rows = max(1, _CHUNK // self.losses.size)
@@ -225,13 +240,12 @@ class _Plan:
         return pair_profile(self.rest).directed(epsilon)
 
     def basic(self, epsilon: FloatArray) -> FloatArray:
-        """Add deltas up at an equal split of what the atoms leave of epsilon."""
-        finite = [g._pure_epsilon() for g in self.rest]
-        known = math.fsum(e for e in finite if e < math.inf)
-        left = epsilon - known - float(self.losses.max())
-        curves = [g for g, e in zip(self.rest, finite, strict=True) if e == math.inf]
-        share = np.maximum(left, 0.0) / max(len(curves), 1)
-        spent = sum((g._bounded(share) for g in curves), np.zeros_like(share))
+        """Add deltas up, epsilon shared in proportion to what each part needs."""
+        known, curves = self._needs
+        left = epsilon - known
+        spent = np.zeros_like(epsilon)
+        for g, share in curves:
+            spent = spent + g._bounded(np.maximum(left, 0.0) * share)
         return np.where(left >= 0.0, np.minimum(self.certain + spent, 1.0), 1.0)
 
 

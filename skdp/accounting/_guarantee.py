@@ -257,25 +257,25 @@ class Guarantee(ABC):
     def _tradeoff(self, alpha: FloatArray) -> FloatArray:
         """Take the best supporting line of each alpha; any of them is valid.
 
-        ``1 - delta(eps) - exp(eps) alpha`` is concave in exp(eps), so a coarse pass
-        and two local ones find its maximum; a miss only errs to the private side.
+        Lines of slope -exp(eps) and their mirror images of slope -exp(-eps) are each
+        concave along exp(eps), so one coarse pass for all alphas and a few local ones
+        find both maxima; a miss only errs to the private side.
         """
-        reach = -np.log(np.maximum(alpha, 1e-300)) + 1.0
-        low, high = np.zeros_like(alpha), reach
+        inner = np.clip(alpha, 1e-300, 1.0 - 1e-16)
+        reach = 1.0 - np.log(inner) - np.log1p(-inner)
+        # squares put more of the grid where most guarantees live
+        grid = float(np.max(reach, initial=1.0)) * np.linspace(0.0, 1.0, 257) ** 2
+        delta = self._bounded(grid)
+        column = np.broadcast_to(grid[:, None], (257, alpha.size))
         best = np.zeros_like(alpha)
-        for _ in range(4):
-            unit = np.linspace(0.0, 1.0, 33)[:, None]
-            grid = low + (high - low) * unit
-            delta = self._bounded(grid.ravel()).reshape(grid.shape)
-            # a line of slope -exp(eps), and its mirror image of slope -exp(-eps)
-            steep = 1.0 - delta - np.exp(grid) * alpha
-            flat = np.exp(-grid) * (1.0 - delta - alpha)
-            lines = np.maximum(steep, flat)
-            k = np.argmax(lines, axis=0)
-            best = np.maximum(best, np.take_along_axis(lines, k[None], axis=0)[0])
-            step = (high - low) / 32.0
-            centre = low + step * k
-            low, high = np.maximum(centre - step, 0.0), centre + step
+        for line in (_steep_line, _flat_line):
+            points, values = column, line(column, delta[:, None], alpha)
+            for _ in range(5):
+                best = np.maximum(best, values.max(axis=0, initial=0.0))
+                points = _around_best(points, values)
+                delta_here = self._bounded(points.ravel()).reshape(points.shape)
+                values = line(points, delta_here, alpha)
+            best = np.maximum(best, values.max(axis=0, initial=0.0))
         return best
 
     def risk(self) -> Risk:
@@ -416,6 +416,27 @@ class Guarantee(ABC):
                 f"Allowed: {cls.__name__}. Use Guarantee.from_json for any notion."
             )
         return guarantee
+
+
+def _steep_line(
+    epsilon: FloatArray, delta: FloatArray, alpha: FloatArray
+) -> FloatArray:
+    out: FloatArray = 1.0 - delta - np.exp(np.minimum(epsilon, 700.0)) * alpha
+    return out
+
+
+def _flat_line(epsilon: FloatArray, delta: FloatArray, alpha: FloatArray) -> FloatArray:
+    out: FloatArray = np.exp(-epsilon) * (1.0 - delta - alpha)
+    return out
+
+
+def _around_best(points: FloatArray, values: FloatArray) -> FloatArray:
+    """Return a finer grid between the neighbours of each column's best point."""
+    k, column = np.argmax(values, axis=0), np.arange(points.shape[1])
+    low = points[np.maximum(k - 1, 0), column]
+    high = points[np.minimum(k + 1, points.shape[0] - 1), column]
+    out: FloatArray = low + (high - low) * np.linspace(0.0, 1.0, 13)[:, None]
+    return out
 
 
 def guarantee_from_record(record: Mapping[str, object]) -> Guarantee:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 _TOLERANCE = 1.0 + 1e-12
+#: A tie along a whole stretch never settles; give up and answer no.
+_MOST_INTERVALS = 10_000
 
 
 def implied(given: "Guarantee", wanted: "Guarantee") -> bool:
@@ -21,6 +23,7 @@ def implied(given: "Guarantee", wanted: "Guarantee") -> bool:
     from skdp.accounting._approximate import ApproximateDP
     from skdp.accounting._concentrated import ZeroConcentratedDP
     from skdp.accounting._pure import PureDP
+    from skdp.accounting._tradeoff import TradeoffDP
 
     if isinstance(wanted, PureDP):
         return given.epsilon(0.0) <= wanted.epsilon_bound * _TOLERANCE
@@ -30,6 +33,11 @@ def implied(given: "Guarantee", wanted: "Guarantee") -> bool:
         return bool(reached <= wanted.delta_bound * _TOLERANCE)
     if isinstance(wanted, ZeroConcentratedDP):
         return concentrated_cost(given) <= wanted.rho * _TOLERANCE
+    if isinstance(wanted, TradeoffDP):
+        # the curve is the largest of its lines, so their slopes are all that matters
+        slopes = wanted._log_slopes()
+        reached, allowed = given._bounded(slopes), wanted._bounded(slopes)
+        return bool((reached <= allowed * _TOLERANCE + 1e-15).all())
     if type(given) is type(wanted):
         names = given._own_fields()
         pairs = [(getattr(given, n), getattr(wanted, n)) for n in names]
@@ -82,8 +90,8 @@ def _dominated(given: "Guarantee", wanted: "Guarantee") -> bool:
             return True
         left, width = left[open_], width / 2
         left = _interleave(left, left + width)
-        if left.size > 200_000:
-            return False
+        if left.size > _MOST_INTERVALS:
+            break
     return False
 
 

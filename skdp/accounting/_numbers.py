@@ -109,15 +109,10 @@ def first_at_most(
     # 17 intervals a round: one vector call costs little more than one scalar call,
     # and 13 rounds pass the resolution of a float (17**13 > 2**53)
     for _ in range(13):
-        inner = np.linspace(low, high, 18)[1:-1]
-        good = curve(inner) <= target
-        k = int(np.argmax(good)) if good.any() else 16
-        low, high = (
-            low if k == 0 else float(inner[k - 1]),
-            high if k == 16 else float(inner[k]),
-        )
-        if high - low <= 4e-16 * high:
-            break
+        inner = np.linspace(low, high, 18)
+        good = curve(inner[1:-1]) <= target
+        k = 1 + (int(np.argmax(good)) if good.any() else 16)
+        low, high = float(inner[k - 1]), float(inner[k])
     return high
 
 

@@ -269,7 +269,8 @@ def _replace_curve(epsilon: FloatArray, mu: float, kappa: float) -> FloatArray:
     group = (1.0 + np.exp(np.minimum(epsilon / 2, 700.0))) * removal
     bounds = [group, _from_point(generic, c, epsilon)]
     bounds.append(_from_point(logistic, kappa, epsilon))
-    return np.minimum(np.minimum.reduce(bounds), 1.0)
+    out: FloatArray = np.minimum(np.minimum.reduce(bounds), 1.0)
+    return out
 
 
 def _from_point(

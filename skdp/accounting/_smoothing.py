@@ -61,7 +61,7 @@ class NormalLoss:
         return out
 
     def _marks(self) -> FloatArray:
-        """Return places that split the knots evenly by slope, so that kinks are ends."""
+        """Return knots spread by slope, so that a kink gets a panel of its own."""
         slopes = np.diff(self.values) / np.diff(self.knots)
         shares = self.mu * np.array([0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98])
         inner = self.knots[np.searchsorted(slopes, shares)] if slopes.size else slopes

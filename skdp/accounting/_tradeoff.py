@@ -77,6 +77,12 @@ class TradeoffDP(Guarantee):
             return math.inf
         return max(0.0, math.log((beta[0] - beta[1]) / (alpha[1] - alpha[0])))
 
+    def _log_slopes(self) -> FloatArray:
+        """Return the epsilons >= 0 at which the profile has its own lines."""
+        alpha, beta = _symmetrised(*self._corners())
+        slopes = -np.diff(beta) / np.diff(alpha)
+        return np.log(slopes[slopes >= 1.0])
+
     def _tradeoff(self, alpha: FloatArray) -> FloatArray:
         out: FloatArray = np.interp(alpha, *_symmetrised(*self._corners()))
         return out

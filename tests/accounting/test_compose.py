@@ -133,7 +133,7 @@ def test_four_gaussians_of_the_same_noise():
 
 
 def test_objective_perturbation_and_gaussian():
-    total = compose(objective(0.25), GaussianDP(0.23670))
+    total = compose(objective(0.25), GAUSS)
     assert total.epsilon(1e-6) == pytest.approx(1.45467, abs=1e-5)
 
 
@@ -263,7 +263,9 @@ def finite(weights):
 def test_enumerated_pairs_stay_below_the_composition(first, second):
     (p1, q1), (p2, q2) = finite(first), finite(second)
     p, q = np.outer(p1, p2), np.outer(q1, q2)
-    parts = [PureDP(float(np.abs(np.log(a / b)).max())) for a, b in ((p1, q1), (p2, q2))]
+    parts = [
+        PureDP(float(np.abs(np.log(a / b)).max())) for a, b in ((p1, q1), (p2, q2))
+    ]
     total = compose(*parts)
     for epsilon in (-0.5, 0.0, 0.2, 1.0, 2.0):
         truth = np.maximum(p - math.exp(epsilon) * q, 0.0).sum()
@@ -306,7 +308,7 @@ def test_assumptions_are_joined_in_order():
 
 
 def test_different_neighbours_do_not_compose():
-    with pytest.raises(AdjacencyMismatchError, match="add-remove.*replace-one"):
+    with pytest.raises(AdjacencyMismatchError, match=r"add-remove.*replace-one"):
         compose(PureDP(1.0), GaussianDP(1.0, adjacency="replace-one"))
     converted = compose(
         PureDP(1.0).to_replace_one(), PureDP(1.0, adjacency="replace-one")

@@ -99,7 +99,7 @@ def test_epsilon_inverts_delta_to_the_safe_side(g, delta):
 @every
 def test_tradeoff_and_profile_say_the_same(g):
     """Each supporting line lies below the curve; each point lies on some line."""
-    alpha = np.linspace(0.0, 1.0, 41)
+    alpha = np.array([0.0, 1e-9, 1e-3, 0.05, 0.2, 0.4, 0.7, 0.95, 0.999, 1.0])
     f = g.tradeoff(alpha)
     assert (np.diff(f) <= 1e-12).all()
     for epsilon in (0.0, 0.3, 1.0):
@@ -118,7 +118,7 @@ def test_risk_reads_off_the_curve(g):
     assert set(risk.tpr_at_fpr) == {0.05, 0.01, 0.001}
     for alpha, found in risk.tpr_at_fpr.items():
         assert alpha <= found + 1e-9
-        assert found == pytest.approx(1.0 - g.tradeoff(alpha))
+        assert found == pytest.approx(1.0 - g.tradeoff(alpha), abs=1e-6)
     assert "1 % false alarms" in str(risk)
     assert hash(risk) == hash(g.risk())
 
@@ -160,14 +160,12 @@ def test_replacement_costs_at_least_as_much_and_is_one_way(g):
 @every
 def test_groups_never_change_the_neighbours(g):
     assert g.group(1) is g
-    try:
-        group = g.group(2)
-    except TypeError as error:
-        assert "no group rule" in str(error)
-        assert "ObjectivePerturbationDP" in repr(g)
+    if isinstance(g, ObjectivePerturbationDP):
+        with pytest.raises(TypeError, match="no group rule"):
+            g.group(2)
     else:
-        assert group.adjacency is g.adjacency
-        assert group.delta(0.5) >= g.delta(0.5)
+        assert g.group(2).adjacency is g.adjacency
+        assert g.group(2).delta(0.5) >= g.delta(0.5)
 
 
 @every
@@ -214,6 +212,9 @@ def test_replacement_numbers():
         (SmoothedGaussianDP(1.0, 1e-4), ZeroConcentratedDP(9.0), False),
         (TradeoffDP(KNOTS), PureDP(math.log(5.0)), True),
         (TradeoffDP(KNOTS), TradeoffDP([(0.0, 0.9), *KNOTS[1:]]), True),
+        # profiles too close to settle: the answer errs to no
+        (GaussianDP(1.0), SmoothedGaussianDP(1.0 + 1e-9, 0.0), False),
+        (GaussianDP(1.0), ObjectivePerturbationDP(1.0, 0.1), False),
         (TradeoffDP([(0.0, 0.9), *KNOTS[1:]]), TradeoffDP(KNOTS), False),
     ],
 )
@@ -222,7 +223,7 @@ def test_implication(given, wanted, answer):
 
 
 def test_different_neighbours_do_not_compare():
-    with pytest.raises(AdjacencyMismatchError, match="add-remove.*replace-one"):
+    with pytest.raises(AdjacencyMismatchError, match=r"add-remove.*replace-one"):
         PureDP(1.0).implies(PureDP(1.0, adjacency="replace-one"))
     with pytest.raises(TypeError, match="a guarantee was expected"):
         PureDP(1.0).implies(1.0)
@@ -253,7 +254,7 @@ def test_things_that_are_not_one_number_are_refused(bad):
     for make, name in [(PureDP, "epsilon"), (GaussianDP, "mu")]:
         with pytest.raises(TypeError, match=f"^{name} must be a real number"):
             make(bad)
-    with pytest.raises(TypeError, match="^delta must be a real number"):
+    with pytest.raises(TypeError, match=r"^delta must be a real number"):
         PureDP(1.0).epsilon(bad)
 
 
@@ -302,9 +303,10 @@ def test_fields_beside_the_numbers_are_checked():
         "{}",
         json.dumps({"kind": "os.system", "numbers": {}}),
         PureDP(1.0).to_json().replace("epsilon_bound", "typo"),
-        PureDP(1.0).to_json().replace('"numbers": {', '"numbers": [{').replace(
-            "}, ", "}], "
-        ),
+        PureDP(1.0)
+        .to_json()
+        .replace('"numbers": {', '"numbers": [{')
+        .replace("}, ", "}], "),
     ],
 )
 def test_other_texts_are_refused(text):

@@ -28,7 +28,9 @@ def brute_profile(epsilon, mu, kappa, rho, *, remove=True):
             u = math.log1p(kappa * p * (1 - p)) - p * (1 - p) * mu * mu / 2
             np.maximum(loss, u + p * G, out=loss)
     density = np.exp(-w * w / 2) / math.sqrt(2 * math.pi)
-    return float(np.sum(density * concentrated_delta(epsilon - loss, rho))) * (w[1] - w[0])
+    return float(np.sum(density * concentrated_delta(epsilon - loss, rho))) * (
+        w[1] - w[0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -135,7 +137,9 @@ def test_noise_ratio_at_smaller_ridges(epsilon, share, ratio):
 
 @pytest.mark.parametrize(
     ("epsilon", "sigma"),
-    list(zip(EPSILONS, (72.6097, 16.1159, 8.4494, 4.4610, 2.3870, 1.3059), strict=True)),
+    list(
+        zip(EPSILONS, (72.6097, 16.1159, 8.4494, 4.4610, 2.3870, 1.3059), strict=True)
+    ),
 )
 def test_replace_one_noise_at_four_times_the_ridge(epsilon, sigma):
     found = calibrated_sigma(epsilon, epsilon / 4, "replace-one")

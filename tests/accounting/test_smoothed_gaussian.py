@@ -1,5 +1,6 @@
 """A Gaussian release drawn on a lattice."""
 
+import itertools
 import math
 
 import numpy as np
@@ -28,7 +29,7 @@ def by_quadrature(epsilon, mu, rho):
     ends = sorted({min(max(m, -37.0), 38.0) for m in marks})
     return sum(
         quad(integrand, a, b, epsabs=0, epsrel=1e-11, limit=200)[0]
-        for a, b in zip(ends, ends[1:], strict=False)
+        for a, b in itertools.pairwise(ends)
     )
 
 
