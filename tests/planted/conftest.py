@@ -1,0 +1,6 @@
+"""Let the tests of this folder import their own helpers."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
