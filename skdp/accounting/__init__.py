@@ -8,9 +8,10 @@ from skdp.accounting._concentrated import (
     concentrated_epsilon,
 )
 from skdp.accounting._gaussian import GaussianDP, gaussian_delta, gaussian_mu
-from skdp.accounting._guarantee import Adjacency, Guarantee, Risk
+from skdp.accounting._guarantee import Adjacency, Guarantee
 from skdp.accounting._objective_perturbation import ObjectivePerturbationDP
 from skdp.accounting._pure import PureDP
+from skdp.accounting._risk import Risk
 from skdp.accounting._smoothed_gaussian import SmoothedGaussianDP
 from skdp.accounting._spent import PrivacyPart, PrivacySpent
 from skdp.accounting._tradeoff import TradeoffDP

@@ -13,13 +13,14 @@ The meaning of a class and of its numbers never changes; a new meaning is a new 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import ClassVar, Self
 
 import numpy as np
 
 from skdp._typing import ArrayLike, FloatArray
+from skdp.accounting._duality import best_supporting_lines
 from skdp.accounting._json import decode, encode, read, write
 from skdp.accounting._numbers import (
     INFINITE_EPSILON,
@@ -28,11 +29,11 @@ from skdp.accounting._numbers import (
     like_input,
     probability,
     real_vector,
-    round_up,
 )
+from skdp.accounting._risk import Risk
 from skdp.exceptions import AdjacencyMismatchError
 
-__all__ = ["Adjacency", "Guarantee", "Risk"]
+__all__ = ["Adjacency", "Guarantee"]
 
 
 class Adjacency(StrEnum):
@@ -73,38 +74,6 @@ def as_texts(value: object) -> tuple[str, ...]:
             "Allowed: a tuple of str. Write one string an assumption."
         )
     return texts
-
-
-@dataclass(frozen=True)
-class Risk:
-    """How well an attacker can tell whether one person took part.
-
-    Attributes
-    ----------
-    advantage : float
-        Largest true-positive rate minus false-positive rate of any membership test.
-    tpr_at_fpr : mapping of float to float
-        Largest true-positive rate at the false-positive rates 5 %, 1 % and 0.1 %.
-
-    Examples
-    --------
-    >>> from skdp.accounting import GaussianDP
-    >>> print(GaussianDP(0.23670).risk())
-    An attacker allowed 1 % false alarms finds at most 1.833 % of members (1 % would
-    be guessing); the best test beats guessing by at most 0.09421.
-    """
-
-    advantage: float
-    tpr_at_fpr: Mapping[float, float] = field(hash=False)
-
-    def __str__(self) -> str:
-        """Say the risk in plain words, rounded up."""
-        found = round_up(100.0 * self.tpr_at_fpr[0.01])
-        return (
-            f"An attacker allowed 1 % false alarms finds at most {found} % of members "
-            "(1 % would be guessing); the best test beats guessing by at most "
-            f"{round_up(self.advantage)}."
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -255,28 +224,8 @@ class Guarantee(ABC):
         return like_input(values, array)
 
     def _tradeoff(self, alpha: FloatArray) -> FloatArray:
-        """Take the best supporting line of each alpha; any of them is valid.
-
-        Lines of slope -exp(eps) and their mirror images of slope -exp(-eps) are each
-        concave along exp(eps), so one coarse pass for all alphas and a few local ones
-        find both maxima; a miss only errs to the private side.
-        """
-        inner = np.clip(alpha, 1e-300, 1.0 - 1e-16)
-        reach = 1.0 - np.log(inner) - np.log1p(-inner)
-        # squares put more of the grid where most guarantees live
-        grid = float(np.max(reach, initial=1.0)) * np.linspace(0.0, 1.0, 257) ** 2
-        delta = self._bounded(grid)
-        column = np.broadcast_to(grid[:, None], (257, alpha.size))
-        best = np.zeros_like(alpha)
-        for line in (_steep_line, _flat_line):
-            points, values = column, line(column, delta[:, None], alpha)
-            for _ in range(5):
-                best = np.maximum(best, values.max(axis=0, initial=0.0))
-                points = _around_best(points, values)
-                delta_here = self._bounded(points.ravel()).reshape(points.shape)
-                values = line(points, delta_here, alpha)
-            best = np.maximum(best, values.max(axis=0, initial=0.0))
-        return best
+        """Bound the trade-off curve; notions with a closed form override this."""
+        return best_supporting_lines(self._bounded, alpha)
 
     def risk(self) -> Risk:
         """Say how well an attacker can tell whether one person took part.
@@ -358,13 +307,16 @@ class Guarantee(ABC):
         Returns
         -------
         bool
-            True only when it is certain.
+            True only when it is certain, and then delta is nowhere larger. Notions that
+            compose by more than their profile (zCDP and what contains it) are implied
+            by theorems about them only.
 
         Raises
         ------
         AdjacencyMismatchError
             When the two speak about different neighbours.
         """
+        # imported here because it knows the notions, which derive from this class
         from skdp.accounting._implication import implied
 
         require_same_adjacency((self, other))
@@ -416,27 +368,6 @@ class Guarantee(ABC):
                 f"Allowed: {cls.__name__}. Use Guarantee.from_json for any notion."
             )
         return guarantee
-
-
-def _steep_line(
-    epsilon: FloatArray, delta: FloatArray, alpha: FloatArray
-) -> FloatArray:
-    out: FloatArray = 1.0 - delta - np.exp(np.minimum(epsilon, 700.0)) * alpha
-    return out
-
-
-def _flat_line(epsilon: FloatArray, delta: FloatArray, alpha: FloatArray) -> FloatArray:
-    out: FloatArray = np.exp(-epsilon) * (1.0 - delta - alpha)
-    return out
-
-
-def _around_best(points: FloatArray, values: FloatArray) -> FloatArray:
-    """Return a finer grid between the neighbours of each column's best point."""
-    k, column = np.argmax(values, axis=0), np.arange(points.shape[1])
-    low = points[np.maximum(k - 1, 0), column]
-    high = points[np.minimum(k + 1, points.shape[0] - 1), column]
-    out: FloatArray = low + (high - low) * np.linspace(0.0, 1.0, 13)[:, None]
-    return out
 
 
 def guarantee_from_record(record: Mapping[str, object]) -> Guarantee:

@@ -1,15 +1,17 @@
 """When one guarantee implies another, decided to the safe side."""
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from skdp._typing import FloatArray
+from skdp.accounting._approximate import ApproximateDP
+from skdp.accounting._concentrated import ZeroConcentratedDP
+from skdp.accounting._gaussian import GaussianDP
+from skdp.accounting._guarantee import Guarantee
 from skdp.accounting._numbers import INFINITE_EPSILON
-
-if TYPE_CHECKING:
-    from skdp.accounting._guarantee import Guarantee
+from skdp.accounting._pure import PureDP
+from skdp.accounting._tradeoff import TradeoffDP
 
 __all__: list[str] = []
 
@@ -18,46 +20,47 @@ _TOLERANCE = 1.0 + 1e-12
 _MOST_INTERVALS = 10_000
 
 
-def implied(given: "Guarantee", wanted: "Guarantee") -> bool:
+def implied(given: Guarantee, wanted: Guarantee) -> bool:
     """Tell whether ``given`` implies ``wanted``, True only when certain."""
-    from skdp.accounting._approximate import ApproximateDP
-    from skdp.accounting._concentrated import ZeroConcentratedDP
-    from skdp.accounting._pure import PureDP
-    from skdp.accounting._tradeoff import TradeoffDP
-
+    if given == wanted or _smaller_numbers(given, wanted):
+        return True
     if isinstance(wanted, PureDP):
         return given.epsilon(0.0) <= wanted.epsilon_bound * _TOLERANCE
     if isinstance(wanted, ApproximateDP):
         # one point of the profile says it all
         reached = given.delta(wanted.epsilon_bound)
         return bool(reached <= wanted.delta_bound * _TOLERANCE)
-    if isinstance(wanted, ZeroConcentratedDP):
-        return concentrated_cost(given) <= wanted.rho * _TOLERANCE
     if isinstance(wanted, TradeoffDP):
         # the curve is the largest of its lines, so their slopes are all that matters
         slopes = wanted._log_slopes()
         reached, allowed = given._bounded(slopes), wanted._bounded(slopes)
         return bool((reached <= allowed * _TOLERANCE + 1e-15).all())
-    if type(given) is type(wanted):
-        names = given._own_fields()
-        pairs = [(getattr(given, n), getattr(wanted, n)) for n in names]
-        if all(isinstance(a, float) for a, _ in pairs):
-            # every scalar notion loses more as any of its numbers grows
-            return all(a <= b * _TOLERANCE for a, b in pairs) or _dominated(
-                given, wanted
-            )
-    return given == wanted or _dominated(given, wanted)
+    if isinstance(wanted, ZeroConcentratedDP):
+        return concentrated_cost(given) <= wanted.rho * _TOLERANCE
+    if isinstance(wanted, GaussianDP):
+        return _dominated(given, wanted)
+    # the others compose by more than their profile says, so a profile proves nothing;
+    # but what implies one of several releases implies them all together
+    parts = [part for part in wanted._components() if part != wanted]
+    return any(implied(given, part) for part in parts)
 
 
-def concentrated_cost(g: "Guarantee") -> float:
+def _smaller_numbers(given: Guarantee, wanted: Guarantee) -> bool:
+    """Compare two of one kind: every scalar notion loses more as its numbers grow."""
+    if type(given) is not type(wanted):
+        return False
+    pairs = [(getattr(given, n), getattr(wanted, n)) for n in given._own_fields()]
+    if not all(isinstance(number, float) for number, _ in pairs):
+        return False
+    return all(a <= b * _TOLERANCE for a, b in pairs)
+
+
+def concentrated_cost(g: Guarantee) -> float:
     """Return a rho such that ``g`` is rho-zCDP; inf when none is known.
 
     zCDP is a statement about Rényi divergences, which no profile determines, so only
     notions with a theorem count: eps tanh(eps/2) for pure, mu^2/2 for Gaussian.
     """
-    from skdp.accounting._concentrated import ZeroConcentratedDP
-    from skdp.accounting._gaussian import GaussianDP
-
     if isinstance(g, ZeroConcentratedDP):
         return g.rho
     if isinstance(g, GaussianDP):
@@ -68,7 +71,7 @@ def concentrated_cost(g: "Guarantee") -> float:
     return math.inf
 
 
-def _dominated(given: "Guarantee", wanted: "Guarantee") -> bool:
+def _dominated(given: Guarantee, wanted: Guarantee) -> bool:
     """Prove delta_given <= delta_wanted for every epsilon >= 0, or say no.
 
     Both profiles fall, so an interval is settled when the larger one at its left end
@@ -95,7 +98,7 @@ def _dominated(given: "Guarantee", wanted: "Guarantee") -> bool:
     return False
 
 
-def _last_epsilon(g: "Guarantee") -> float:
+def _last_epsilon(g: Guarantee) -> float:
     """Return where the profile of ``g`` has reached its floor."""
     powers = np.exp2(np.arange(-20.0, 24.0))
     values = g._bounded(powers)

@@ -115,7 +115,8 @@ def removal_loss(mu: float, kappa: float) -> NormalLoss:
     # beyond 39 standard deviations the normal mass is zero in floats
     low, high = np.clip(ends, -39.0, 39.0)
     inner = np.linspace(float(low), float(high), _KNOTS)
-    knots = np.unique(np.concatenate([ends, inner]))
+    inside = inner[(inner > ends[0]) & (inner < ends[1])]
+    knots = np.concatenate([ends[:1], np.unique(inside), ends[1:]])
     values = removal_bound(mu * mu / 2 + mu * knots, mu, kappa)
     values[0], values[-1] = 0.0, kappa
     return NormalLoss(knots, np.maximum.accumulate(values), mu, gaussian=False)
@@ -216,6 +217,8 @@ class ObjectivePerturbationDP(Guarantee):
         return best
 
     def _components(self) -> tuple[Guarantee, ...]:
+        if self.smoothing_rho == 0.0:
+            return (self,)
         ideal = ObjectivePerturbationDP(
             self.mu, self.curvature, adjacency=self.adjacency
         )

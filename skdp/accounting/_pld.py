@@ -48,7 +48,7 @@ class PairProfile:
         return removed, removed if same else _read(self.add, epsilon)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=8)
 def pair_profile(guarantees: tuple[Guarantee, ...]) -> PairProfile:
     """Compose guarantees of one adjacency through their discretised profiles."""
     counts = Counter(guarantees)

@@ -14,6 +14,7 @@ integral around the place where l crosses eps.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr
@@ -35,7 +36,7 @@ _INFLATION = 1.0 + 1e-9
 _CHUNK = 200_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NormalLoss:
     """Privacy loss l(w): linear between knots, slope ``left`` before, ``mu`` after.
 
@@ -60,9 +61,18 @@ class NormalLoss:
         out: FloatArray = inside + before + after
         return out
 
+    @cached_property
+    def _pieces(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return slope and end of each piece after a knot, and T at each knot."""
+        slopes = np.append(np.diff(self.values) / np.diff(self.knots), self.mu)
+        ends = np.append(self.knots[1:], np.inf)
+        whole = _piece(self.knots, ends, self.knots, self.values, slopes)
+        return slopes, ends, np.append(np.cumsum(whole[::-1])[::-1], 0.0)
+
+    @cached_property
     def _marks(self) -> FloatArray:
         """Return knots spread by slope, so that a kink gets a panel of its own."""
-        slopes = np.diff(self.values) / np.diff(self.knots)
+        slopes = self._pieces[0][:-1]
         shares = self.mu * np.array([0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98])
         inner = self.knots[np.searchsorted(slopes, shares)] if slopes.size else slopes
         return np.concatenate([self.knots[[0, -1]], inner])
@@ -78,10 +88,7 @@ class NormalLoss:
 
     def _tail_integral(self, w: FloatArray) -> FloatArray:
         """Evaluate T(w) from the closed form on each linear piece."""
-        slopes = np.append(np.diff(self.values) / np.diff(self.knots), self.mu)
-        ends = np.append(self.knots[1:], np.inf)
-        whole = _piece(self.knots, ends, self.knots, self.values, slopes)
-        after = np.append(np.cumsum(whole[::-1])[::-1], 0.0)
+        slopes, ends, after = self._pieces
         j = np.clip(np.searchsorted(self.knots, w, "right") - 1, 0, None)
         start = np.maximum(w, self.knots[0])
         part = _piece(start, ends[j], self.knots[j], self.values[j], slopes[j])
@@ -122,7 +129,7 @@ class NormalLoss:
         low = -39.0 if self.gaussian else float(np.clip(self.knots[0], -39.0, 39.0))
         near = self.crossing((epsilon[:, None] - marks).ravel())
         near = np.clip(near.reshape(epsilon.size, -1), low, 39.0)
-        fixed = np.concatenate([-_BULK[:0:-1], _BULK, self._marks()])
+        fixed = np.concatenate([-_BULK[:0:-1], _BULK, self._marks])
         # c underflows outside the outermost crossings
         far = np.clip(fixed, near.min(axis=1)[:, None], near.max(axis=1)[:, None])
         ends = np.sort(np.concatenate([near, far], axis=1), axis=1)

@@ -213,8 +213,13 @@ def test_replacement_numbers():
         (TradeoffDP(KNOTS), PureDP(math.log(5.0)), True),
         (TradeoffDP(KNOTS), TradeoffDP([(0.0, 0.9), *KNOTS[1:]]), True),
         # profiles too close to settle: the answer errs to no
-        (GaussianDP(1.0), SmoothedGaussianDP(1.0 + 1e-9, 0.0), False),
-        (GaussianDP(1.0), ObjectivePerturbationDP(1.0, 0.1), False),
+        (SmoothedGaussianDP(1.0, 0.0), GaussianDP(1.0), False),
+        (ObjectivePerturbationDP(0.2, 0.1), ObjectivePerturbationDP(0.1, 0.2), False),
+        (compose(PureDP(0.1), PureDP(0.2)), compose(PureDP(0.1), PureDP(0.3)), False),
+        # a profile proves nothing about notions that compose by more than theirs
+        (GaussianDP(0.1), ObjectivePerturbationDP(1.0, 0.1), False),
+        (GaussianDP(0.1), compose(PureDP(0.1), GaussianDP(0.2)), True),
+        (GaussianDP(0.3), compose(PureDP(0.1), GaussianDP(0.2)), False),
         (TradeoffDP([(0.0, 0.9), *KNOTS[1:]]), TradeoffDP(KNOTS), False),
     ],
 )

@@ -79,6 +79,16 @@ def test_removal_loss_bounds_every_slope_and_is_tight(mu, kappa):
     assert (table[near] <= (best + spacing + 1e-7 * (1 + kappa))[near]).all()
 
 
+@pytest.mark.parametrize(("mu", "kappa"), [(100.0, 100.5), (1e-8, 1.0), (50.0, 3e3)])
+def test_removal_loss_is_right_where_the_knots_leave_the_normal_mass(mu, kappa):
+    w = np.linspace(-60.0, 60.0, 601)
+    G = mu * mu / 2 + mu * w
+    loss = removal_loss(mu, kappa)
+    assert (loss.at(w) >= np.maximum(G, 0.0) * (1 - 1e-12)).all()
+    assert (loss.at(w) <= np.maximum(G, kappa) * (1 + 1e-12)).all()
+    assert (np.diff(loss.knots) > 0.0).all()
+
+
 def test_the_jacobian_is_free_from_the_curvature_on():
     g = ObjectivePerturbationDP(0.25, 1.0)
     epsilon = np.linspace(1.0, 6.0, 26)
@@ -158,7 +168,7 @@ def density(theta, rows, alpha, sigma):
 
 
 def exact_delta(epsilon, left, right, alpha, sigma):
-    theta = np.linspace(-9 * sigma - 2, 9 * sigma + 2, 20_001) / alpha
+    theta = np.linspace(-9 * sigma - 2, 9 * sigma + 2, 8_001) / alpha
     p, q = density(theta, left, alpha, sigma), density(theta, right, alpha, sigma)
     gap = np.minimum(epsilon + q - p, 0.0)
     return float(np.sum(np.exp(p) * -np.expm1(gap))) * (theta[1] - theta[0])
