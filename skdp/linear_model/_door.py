@@ -20,6 +20,8 @@ __all__ = ["enter_query", "enter_training", "features"]
 
 #: Rows of a frame that are converted and checked at once.
 _FRAME_ROWS = 65_536
+#: Rows of a query that are evaluated at once.
+_QUERY_ROWS = 8192
 
 
 def enter_training(
@@ -62,7 +64,9 @@ def enter_query(
     X = features(estimator, X, reset=False)
     y = column_or_1d(y)
     check_consistent_length(X, y)
-    return PrivateRows(as_row_blocks(X, y, labels=labels), ball)
+    # one cheap pass: larger blocks than a fit's cost fewer calls
+    blocks = as_row_blocks(X, y, labels=labels, block_rows=_QUERY_ROWS)
+    return PrivateRows(blocks, ball)
 
 
 def features(estimator: Any, X: MatrixLike, *, reset: bool) -> MatrixLike:

@@ -48,6 +48,12 @@ class Loss(Protocol):
         """Return the second derivative in ``t``."""
         ...
 
+    def derivatives(
+        self, y: FloatArray, t: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return both derivatives at the price of one."""
+        ...
+
     def constants(self, data_norm: float) -> LossConstants:
         """Return the Lipschitz and smoothness bounds for rows within ``data_norm``."""
         ...

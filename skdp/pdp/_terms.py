@@ -38,12 +38,8 @@ class MarginTerms:
         cls, loss: Loss, y: FloatArray, margin: FloatArray, squared_norm: FloatArray
     ) -> Self:
         """Return the terms at given margins."""
-        return cls(
-            declared=y != 0.0,
-            slope=loss.gradient(y, margin),
-            curvature=loss.hessian(y, margin),
-            squared_norm=squared_norm,
-        )
+        slope, curvature = loss.derivatives(y, margin)
+        return cls(y != 0.0, slope, curvature, squared_norm)
 
 
 def margin_terms(

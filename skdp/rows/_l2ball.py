@@ -100,6 +100,8 @@ class L2Ball:
             Finite rows of any real dtype.
         """
         clipping = self.clipping(X)
+        if clipping.exponents is None:
+            return clipping.factors
         out: FloatArray = np.ldexp(clipping.factors, -clipping.exponents)
         return out
 
@@ -129,19 +131,30 @@ class L2Ball:
             Finite rows of any real dtype.
         """
         X = X if sp.issparse(X) else np.asarray(X)
-        squares = _squared_norms(X)
-        exponents = np.zeros(squares.shape, dtype=np.int64)
-        if not (squares < _LARGEST_SQUARE).all():
-            far = np.flatnonzero(~(squares < _LARGEST_SQUARE))
-            exponents[far] = np.frexp(_largest(X[far]))[1]
-            squares[far] = _squared_norms(_shrink(X[far], exponents[far]))
-        norms = np.sqrt(squares, out=squares)
-        # a far row is outside: its norm exceeds 1e149, and R is at most 1e100
-        inside = (norms <= self.data_norm) & (exponents == 0)
         ulps = max(_SLACK_ULPS, X.shape[1] // _COLUMNS_PER_ULP)
+        bound = self.data_norm * (1.0 - ulps * float(np.finfo(np.float64).eps))
+        squares = squared_norms(X)
+        if not np.max(squares, initial=0.0) < _LARGEST_SQUARE:
+            return self._far_clipping(X, squares, bound)
+        norms = np.sqrt(squares, out=squares)
         with np.errstate(divide="ignore"):
-            factors = self.data_norm * (1.0 - ulps * np.finfo(np.float64).eps) / norms
-        factors[inside] = 1.0
+            factors = bound / norms
+        np.copyto(factors, 1.0, where=norms <= self.data_norm)
+        return Clipping(norms, factors)
+
+    def _far_clipping(
+        self, X: MatrixLike, squares: FloatArray, bound: float
+    ) -> "Clipping":
+        """Return the clipping of a block with rows beyond the range of squares."""
+        far = np.flatnonzero(~(squares < _LARGEST_SQUARE))
+        exponents = np.zeros(squares.shape, dtype=np.int64)
+        exponents[far] = np.frexp(_largest(X[far]))[1]
+        squares[far] = squared_norms(_shrink(X[far], exponents[far]))
+        norms = np.sqrt(squares)
+        # such a row is outside: its norm exceeds 1e149, and R is at most 1e100
+        outside = (norms > self.data_norm) | (exponents != 0)
+        factors = np.ones_like(norms)
+        factors[outside] = bound / norms[outside]
         return Clipping(norms, factors, exponents)
 
 
@@ -155,18 +168,18 @@ class Clipping:
         Norms of ``x 2^-e``.
     factors : ndarray of shape (n,)
         f, 1 for rows inside the ball.
-    exponents : ndarray of shape (n,)
+    exponents : ndarray of shape (n,), optional
         e, 0 but for rows whose sum of squares leaves the range of float64, where one
-        factor alone could underflow.
+        factor alone could underflow. None for zeros.
     """
 
     norms: FloatArray
     factors: FloatArray
-    exponents: IntArray
+    exponents: IntArray | None = None
 
     def nearer(self, X: MatrixLike) -> MatrixLike:
-        """Return ``X 2^-e`` in float64, or X itself when no e differs from 0."""
-        return _shrink(X, self.exponents) if self.exponents.any() else X
+        """Return ``X 2^-e`` in float64, or X itself when every e is 0."""
+        return X if self.exponents is None else _shrink(X, self.exponents)
 
 
 def _shrink(X: MatrixLike, exponents: IntArray) -> MatrixLike:
@@ -178,7 +191,7 @@ def _shrink(X: MatrixLike, exponents: IntArray) -> MatrixLike:
     return out
 
 
-def _squared_norms(X: MatrixLike) -> FloatArray:
+def squared_norms(X: MatrixLike) -> FloatArray:
     """Return the sum of squares of each row, infinite where it overflows."""
     with np.errstate(over="ignore"):
         if isinstance(X, np.ndarray):

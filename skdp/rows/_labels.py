@@ -73,9 +73,10 @@ class Labels:
         signs : ndarray of shape (n,), float64
         """
         given = np.asarray(y)
-        signs = np.zeros(given.shape)
-        for sign, label in zip((-1.0, 1.0), self.classes.tolist(), strict=False):
-            signs[np.asarray(given == label, dtype=bool)] = sign
+        marks = [np.asarray(given == c, dtype=bool) for c in self.classes.tolist()]
+        if len(marks) == 1:
+            return -marks[0].astype(np.float64)
+        signs: FloatArray = np.subtract(marks[1], marks[0], dtype=np.float64)
         return signs
 
 

@@ -3,6 +3,7 @@ r"""What the privacy loss of each person needs, for all rows in one pass.
 Notation
 --------
 x~   clipped row with the intercept's constant
+y    label                                                 -> ``labels``
 t    margin :math:`\tilde x^T\theta`                          -> ``margins``
 m    leverage :math:`\tilde x^T H^{-1} \tilde x`              -> ``leverages``
 q    :math:`|\tilde x|^2`                                     -> ``squared_norms``
@@ -16,8 +17,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from skdp._typing import FloatArray, MatrixLike
-from skdp.rows import PrivateRows
-from skdp.rows._l2ball import Clipping
+from skdp.rows._l2ball import squared_norms
+from skdp.solvers._table import Table
 
 __all__ = ["RowStatistics", "row_statistics"]
 
@@ -28,9 +29,10 @@ class RowStatistics:
 
     Attributes
     ----------
-    margins, leverages, squared_norms, products : ndarray of shape (n,)
+    labels, margins, leverages, squared_norms, products : ndarray of shape (n,)
     """
 
+    labels: FloatArray
     margins: FloatArray
     leverages: FloatArray
     squared_norms: FloatArray
@@ -38,14 +40,14 @@ class RowStatistics:
 
 
 def row_statistics(
-    rows: PrivateRows, theta: FloatArray, hessian: FloatArray, gradient: FloatArray
+    table: Table, theta: FloatArray, hessian: FloatArray, gradient: FloatArray
 ) -> RowStatistics:
     """Return margins, leverages, squared norms and products with a gradient.
 
     Parameters
     ----------
-    rows : PrivateRows
-        Training rows or others; clipped by their ball.
+    table : Table
+        Training rows or others; that of an objective has its clip factors already.
     theta : ndarray of shape (n_coefficients,)
         Coefficients.
     hessian : ndarray of shape (n_coefficients, n_coefficients)
@@ -61,40 +63,41 @@ def row_statistics(
     Examples
     --------
     >>> import numpy as np
-    >>> from skdp.rows import L2Ball, PrivateRows, as_row_blocks
-    >>> from skdp.solvers import row_statistics
-    >>> rows = PrivateRows(as_row_blocks(np.array([[0.6, 0.8]])), L2Ball(1.0))
+    >>> from skdp.rows import L2Ball, as_row_blocks
+    >>> from skdp.solvers import Table, row_statistics
+    >>> table = Table(as_row_blocks(np.array([[0.6, 0.8]])), L2Ball(1.0))
     >>> one = np.ones(2)
-    >>> row_statistics(rows, one, 2.0 * np.eye(2), one).leverages
+    >>> row_statistics(table, one, 2.0 * np.eye(2), one).leverages
     array([0.5])
     """
-    d, constant = rows.blocks.n_features, rows.ball.intercept_scaling
+    d, unit = table.n_features, table.unit
     factor = np.linalg.cholesky(hessian)
     whiten = solve_triangular(factor, np.eye(factor.shape[0]), lower=True).T
-    # one matrix product serves all
-    targets = np.column_stack([whiten, theta, gradient])
-    offset = constant * targets[d:].sum(axis=0)
-    parts = [
-        _block_statistics(x, rows.ball.clipping(x), targets[:d], offset)
-        for x, _ in rows.blocks
-    ]
-    columns = zip(*parts, strict=True) if parts else [[np.empty(0)]] * 4
+    # one matrix product serves all; the table's rows are in units of 1 / s
+    targets = np.column_stack([whiten, theta, gradient]) * unit
+    offset = table.constant * targets[d:].sum(axis=0)
+    parts = [_block_statistics(*block, targets[:d], offset) for block in table]
+    columns = zip(*parts, strict=True) if parts else [[np.empty(0)]] * 5
     statistics = RowStatistics(*(np.concatenate(list(part)) for part in columns))
-    statistics.squared_norms[:] += constant**2
+    statistics.squared_norms[:] += table.constant**2
+    statistics.squared_norms[:] *= unit**2
     return statistics
 
 
 def _block_statistics(
-    x: MatrixLike, clipping: Clipping, targets: FloatArray, offset: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return margins, leverages, squared norms without constant, and products."""
-    f = clipping.factors
-    images = np.asarray(clipping.nearer(x) @ targets)
+    x: MatrixLike,
+    y: FloatArray,
+    f: FloatArray,
+    targets: FloatArray,
+    offset: FloatArray,
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return labels, margins, leverages, squared norms sans constant, products."""
+    squares = squared_norms(x) * f * f
+    images = np.asarray(x @ targets)
     if offset.any():
         images *= f[:, None]
         images += offset
         f = np.ones_like(f)
     white = images[:, :-2]
     leverages = np.einsum("ij,ij->i", white, white) * f * f
-    squares = (clipping.norms * clipping.factors) ** 2
-    return images[:, -2] * f, leverages, squares, images[:, -1] * f
+    return y, images[:, -2] * f, leverages, squares, images[:, -1] * f

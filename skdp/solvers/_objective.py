@@ -100,8 +100,13 @@ class Objective:
 
     def hessian(self, theta: FloatArray) -> FloatArray:
         """Return the Hessian at ``theta``, shape (n_coefficients, n_coefficients)."""
+        return self.gradient_hessian(theta)[1]
+
+    def gradient_hessian(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return gradient and Hessian at ``theta`` from one pass over the rows."""
         unit = self.table.unit
-        _, data = data_gradient_hessian(self.table, self.loss, theta * unit)
-        data *= unit * unit
-        data[np.diag_indices_from(data)] += self.alpha
-        return data
+        data = data_gradient_hessian(self.table, self.loss, theta * unit)
+        gradient: FloatArray = data[0] * unit + self.alpha * theta + self.linear
+        hessian = data[1] * unit**2
+        hessian[np.diag_indices_from(hessian)] += self.alpha
+        return gradient, hessian

@@ -55,8 +55,8 @@ def data_gradient_hessian(
     buffer = np.empty(0)
     for x, y, f in table:
         t = margins(x, f, theta, table.constant)
-        total.add(pull_back(x, f, loss.gradient(y, t), table.constant))
-        curvatures = loss.hessian(y, t)
+        slopes, curvatures = loss.derivatives(y, t)
+        total.add(pull_back(x, f, slopes, table.constant))
         weights = (f * np.sqrt(curvatures))[:, None]
         if not isinstance(x, np.ndarray):
             weighted = x.multiply(weights)

@@ -415,7 +415,7 @@ def _():
     def wrap(_):
         return lambda X: np.max(np.abs(np.asarray(X, float)), axis=1) ** 2
 
-    return [(l2ball, "_squared_norms", wrap)]
+    return [(l2ball, "squared_norms", wrap)]
 
 
 @bug("rows.divided_by_the_longest", "replay")
