@@ -31,7 +31,8 @@ __all__ = ["ObjectivePerturbationDP"]
 
 #: Knots of the removal loss: the chord error is curvature / (4 * 4096^2) nats.
 _KNOTS = 4097
-#: The smoothing reaches so many of its widths: its profile there is below 1e-32.
+#: The smoothing reaches rho and so many of its widths; its profile there is below
+#: exp(-72).
 _NEGLIGIBLE_WIDTHS = 12.0
 #: Shares of epsilon given to the smoothing under replace-one, in its own widths.
 _SMOOTHING_WIDTHS = (4.0, 6.0, 8.0, 10.0, 12.0)
@@ -198,11 +199,12 @@ class ObjectivePerturbationDP(Guarantee):
         return self._remove_delta(epsilon), add
 
     def _remove_delta(self, epsilon: FloatArray) -> FloatArray:
-        blur = _NEGLIGIBLE_WIDTHS * math.sqrt(2.0 * self.smoothing_rho)
+        rho = self.smoothing_rho
+        blur = rho + _NEGLIGIBLE_WIDTHS * math.sqrt(2.0 * rho)
         flat = bool((epsilon >= self.curvature + blur).all())
         table = flat_loss if flat else removal_loss
         loss = table(self.mu, self.curvature)
-        return loss.smoothed(epsilon, self.smoothing_rho)
+        return loss.smoothed(epsilon, rho)
 
     def _replace_delta(self, epsilon: FloatArray) -> FloatArray:
         """Share epsilon between the ideal release and its smoothing, at its best."""
