@@ -74,8 +74,10 @@ class ArrayBlocks:
         share = run * len(starts) / n
         if run * len(starts) * self.n_features > GATHERED_ELEMENTS:
             return ArrayBlocks(self._X, self._y, run, starts), share
-        rows = np.add.outer(starts, np.arange(run)).ravel()
-        return ArrayBlocks(self._X[rows], self._y[rows]), share
+        runs = [slice(start, start + run) for start in starts]
+        X = np.concatenate([self._X[rows] for rows in runs])
+        y = np.concatenate([self._y[rows] for rows in runs])
+        return ArrayBlocks(X, y), share
 
 
 def part_starts(

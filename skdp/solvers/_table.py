@@ -55,9 +55,11 @@ class Table:
     def _clip(self, x: MatrixLike) -> None:
         """Compute and keep the factors of the next block."""
         clipping = self._ball.clipping(x)
-        if clipping.exponents.any():
+        if clipping.exponents is not None:
             self._far[len(self._factors)] = clipping
-        self._factors.append(clipping.factors / self.unit)
+        factors = clipping.factors
+        factors /= self.unit
+        self._factors.append(factors)
 
     @property
     def n_rows_seen(self) -> int:
