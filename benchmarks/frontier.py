@@ -1,7 +1,7 @@
 """Accuracy at equal privacy: skdp and its peers on six classification tables.
 
     python benchmarks/frontier.py                        # generated tables
-    SKDP_DATA=DIRECTORY python benchmarks/frontier.py    # real ones, see README.md
+    SKDP_DATA=DIRECTORY python benchmarks/frontier.py    # real ones: README.md
     python benchmarks/frontier.py --tables credit --eps 0.5 1 --out cells.csv --check
 
 Every method is fitted at every epsilon on the same 80/20 splits. The report, in
@@ -140,9 +140,8 @@ def score_report(cells, score):
         means = chosen.pivot_table(score, "table", "epsilon", sort=False)
         means.index = [f"{name}, {method}" for name in means.index]
         blocks.append(means[sorted(means.columns)])
-    return _markdown(
-        score, pd.concat(blocks).rename(columns={np.inf: CEILING}), "{:.4f}"
-    )
+    means = pd.concat(blocks).rename(columns={np.inf: CEILING})
+    return _markdown(f"test {score}", means, "{:.4f}")
 
 
 def _markdown(title, frame, style):

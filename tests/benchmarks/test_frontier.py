@@ -51,7 +51,7 @@ def test_report_names_every_peer_and_the_ceiling(capsys, tmp_path, cells):
     assert frontier.main(["--out", str(out)]) == 0
     printed = capsys.readouterr().out
     assert all(f"| {peer} / " in printed for peer in frontier.RIVALS)
-    assert "| eps=0.5 | eps=4 | non-private |" in printed
+    assert "| test accuracy | eps=0.5 | eps=4 | non-private |" in printed
     assert len(pd.read_csv(out)) == len(cells)
 
 
