@@ -1,8 +1,8 @@
 """Time and memory of skdp as ratios to scikit-learn, measured side by side.
 
-    python benchmarks/speed.py                         # everything, a few minutes
-    python benchmarks/speed.py --rows 100000           # one size
-    python benchmarks/speed.py --check                 # exit status 1 on a missed target
+    python benchmarks/speed.py                     # everything, a few minutes
+    python benchmarks/speed.py --rows 100000       # one size
+    python benchmarks/speed.py --check             # exit status 1 on a missed target
 
 Every line comes from a fresh process with one BLAS thread. A fit is the whole call,
 validation and label encoding included, of the default Gaussian estimator; beside it in
@@ -28,7 +28,7 @@ ROWS, COLUMNS = (100_000, 1_000_000), (20, 50)
 PLAIN, FORTRAN, SINGLE, HARD = (0.55, 0.40), (0.60, 0.40), (0.65, 0.40), (1.6, 1.6)
 MANY = 1_000_000
 LARGEST_EXTRA_MIB = 40.0
-LARGEST_PDP, LARGEST_EXACT_PDP = 0.5, 1.0
+LARGEST_PDP, LARGEST_EXACT_PDP = 0.5, 1.5
 LARGEST_IMPORT_SECONDS = 0.2
 
 

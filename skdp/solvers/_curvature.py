@@ -101,6 +101,7 @@ def data_gradient_curvature(
     curvature = Curvature(table)
     for x, y, f in table:
         t = margins(x, f, theta, table.constant)
-        total.add(pull_back(x, f, loss.gradient(y, t), table.constant))
-        curvature.add_block(x, f, loss.hessian(y, t))
+        slopes, curvatures = loss.derivatives(y, t)
+        total.add(pull_back(x, f, slopes, table.constant))
+        curvature.add_block(x, f, curvatures)
     return total.total(), curvature

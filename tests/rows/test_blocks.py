@@ -135,7 +135,8 @@ def test_a_part_too_large_to_copy_is_made_of_views():
 
 def test_small_tables_and_streams_have_no_part():
     X, y = table(n=200)
-    assert as_row_blocks(X, y).part(0.2, 10) is None
+    for held in (X, sp.csr_array(X), pd.DataFrame(X)):
+        assert as_row_blocks(held, y).part(0.2, 10) is None
     assert as_row_blocks(X, y).part(0.9, 190) is None
     assert as_row_blocks([(X, y)]).part(0.2, 10) is None
 

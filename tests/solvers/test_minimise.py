@@ -246,6 +246,22 @@ def test_other_limits_change_the_way_but_not_the_certificate(
         solve(pose(X, y, linear=noise(6)), passes=100)
 
 
+def test_a_model_that_points_uphill_is_replaced(monkeypatch):
+    from skdp.solvers._model import QuadraticModel
+
+    true, spoiled = QuadraticModel.direction, []
+
+    def direction(self, gradient):
+        if len(spoiled) < 3:
+            spoiled.append(1)
+            return gradient
+        return true(self, gradient)
+
+    monkeypatch.setattr(QuadraticModel, "direction", direction)
+    solve(pose(X0[:100], Y0[:100], linear=noise(6)), passes=100)
+    assert len(spoiled) == 3
+
+
 def test_noise_too_large_for_the_tolerance_ends_at_its_own_rounding():
     b = noise(6, 1e12)
     solution = minimise(pose(X0, Y0, linear=b), gradient_tol=1e-8)
