@@ -44,7 +44,7 @@ def test_the_estimator_adds_no_heavy_module_to_scikit_learn():
 def test_names_are_loaded_on_first_use():
     for name in skdp.__all__:
         assert getattr(skdp, name).__name__ == name
-    assert skdp.accounting.PureDP is skdp.PureDP
+    assert skdp.__getattr__("accounting").PureDP is skdp.PureDP
     assert set(skdp.__all__) | {"accounting", "__version__"} <= set(dir(skdp))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         skdp.nothing  # noqa: B018
