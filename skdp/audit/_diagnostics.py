@@ -143,7 +143,7 @@ def fit_diagnostics(est: Any, X: MatrixLike, y: MatrixLike) -> FitDiagnostics:
         undeclared_share=float(np.mean(signs == 0.0)),
         norm_quantiles={q: float(np.quantile(norms, q)) for q in _QUANTILES},
         data_norm=rows.ball.data_norm,
-        largest_column_share=_ratio(float(squares.max()), float(squares.sum())),
+        largest_column_share=float(squares.max() / (squares.sum() or 1.0)),
         noise_displacement=_noise_deviation(mechanism) * float(np.linalg.norm(inverse)),
         ridge_displacement=mechanism.alpha * float(np.linalg.norm(inverse @ theta)),
         coefficient_norm=float(np.linalg.norm(theta)),

@@ -265,6 +265,37 @@ def test_replacing_a_row_never_exceeds_a_pure_target(epsilon):
     assert found[0] <= 0.99 * epsilon, found
 
 
+def test_two_opposed_rows_use_most_of_a_pure_replace_one_guarantee():
+    """In two dimensions both slopes can be near one while the rows point apart.
+
+    A crowd along the second axis holds the minimiser far out on it, where two signed
+    rows that lean back by an angle are both badly misclassified.
+    """
+    epsilon = 1.0
+    mechanism = ObjectivePerturbation.calibrate(
+        PureDP(epsilon, adjacency="replace-one"), radius=1.0, n_coefficients=2
+    )
+    alpha, scale = mechanism.alpha, mechanism.noise_law.scale
+    signed = np.array([[0.0, 1.0]])  # y x of the crowd
+    worst_loss = 0.0
+    for far, angle, aside in itertools.product(
+        (5.0, 11.0, 20.0, 40.0), (0.1, 0.2, 0.3, 0.5, 0.8), (0.0, 1.0, 2.0, 5.0, -3.0)
+    ):
+        theta = np.array([aside, far])
+        crowd = alpha * far / expit(-far)  # as many rows as put the minimiser here
+        u = np.array([np.cos(angle), -np.sin(angle)])
+        tables = [np.vstack([signed, [s * u[0], u[1]]]) for s in (1, -1)]
+        terms = []
+        for rows in tables:
+            p = expit(-rows @ theta)
+            weights = np.array([crowd, 1.0])
+            b = (weights * p) @ rows - alpha * theta
+            H = (rows.T * (weights * p * (1 - p))) @ rows + alpha * np.eye(2)
+            terms.append(-np.linalg.norm(b) / scale + np.linalg.slogdet(H)[1])
+        worst_loss = max(worst_loss, abs(terms[0] - terms[1]))
+    assert 0.8 * 0.99 * epsilon < worst_loss <= 0.99 * epsilon
+
+
 def test_both_implementations_of_the_exact_audit_agree(calibrated):
     mechanism = calibrated[1.0]
     sigma = mechanism.noise_law.scale
