@@ -4,6 +4,7 @@ import html
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -64,6 +65,12 @@ class PrivacyPart:
         return cls(
             record["name"], _guarantee_or_none(record["guarantee"]), record["note"]
         )
+
+
+@lru_cache(maxsize=256)
+def _epsilon_at(guarantee: Guarantee, delta: float) -> float:
+    # repeated fits of one setting have equal guarantees; inverting a curve takes 50 ms
+    return guarantee.epsilon(delta)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -144,7 +151,7 @@ class PrivacySpent:
     def nominal_epsilon(self) -> float:
         """Epsilon of the guarantee at ``delta``, whatever its grade and leaks."""
         g = self.guarantee
-        return math.inf if g is None else g.epsilon(self.delta)
+        return math.inf if g is None else _epsilon_at(g, self.delta)
 
     @property
     def adjacency(self) -> Adjacency | None:

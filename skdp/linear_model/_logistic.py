@@ -396,4 +396,5 @@ def _spent(
         settings.delta,
         parts=(PrivacyPart("ObjectivePerturbation", guarantee),),
         releasable=not settings.source.seeded,
+        level="research" if settings.source.seeded else "default",
     )
