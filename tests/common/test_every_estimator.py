@@ -1,4 +1,4 @@
-"""Properties of every public estimator and transformer, found by walking the package."""
+"""Properties of every public estimator and transformer, found by a walk."""
 
 import importlib
 import pickle
@@ -96,7 +96,7 @@ def test_pickle_does_not_grow_with_the_data(cls):
 @pytest.mark.parametrize("cls", PRIVATE)
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_no_data_and_no_noise_hide_in_the_fitted_object(cls, delta, monkeypatch):
-    """Canaries planted in X, and every noise vector drawn, are searched byte by byte."""
+    """Canaries planted in X, and the noise drawn, are searched byte by byte."""
     from skdp.mechanisms import GaussianNoise, KNormNoise
 
     drawn = []
