@@ -106,7 +106,11 @@ class NormalLoss:
             return out
         w = self.crossing(epsilon[inner])
         above = ndtr(-w)
-        out[inner] = above - np.exp(epsilon[inner]) * self._tail_integral(w)
+        tail = self._tail_integral(w)
+        # in logs: exp(eps) alone overflows; where the tail underflows nothing is gained
+        log_tail = np.log(np.where(tail > 0.0, tail, 1.0))
+        gain = np.exp(np.minimum(epsilon[inner] + log_tail, 0.0))
+        out[inner] = above - np.where(tail > 0.0, gain, 0.0)
         sharp: FloatArray = np.maximum(out, 0.0)
         return sharp
 
