@@ -35,8 +35,9 @@ _TOLERANCE = 1e-9
 #: log p may change by this much over one quadrature cell.
 _CELL_RANGE = 3.0
 _CELL_NODES = 16
-#: Rounds of narrowing, by 16 each, of a bracket around a crossing.
-_ZOOMS = 5
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(_CELL_NODES)
+#: Rounds of narrowing of a bracket around a crossing, and points of each.
+_ZOOMS, _ZOOM_POINTS = 3, 65
 #: Most lattice points that are enumerated on one side.
 _MAX_POINTS = 2**16
 
@@ -160,12 +161,27 @@ def exact_curve(
         return _lattice_curve(mechanism, pair)
     p, q = (_density(mechanism, data) for data in (pair.left, pair.right))
     cells = _cells(p, q)
+    rule = _quadrature(p, q, cells[:-1], cells[1:])
+    marks = np.sort(np.concatenate([cells, (cells[1:] + cells[:-1]) / 2]))
+    losses = _loss(p, q, marks)
 
     def refine(level: float) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return quadrature with a cell border wherever the loss crosses a level."""
-        return _quadrature(p, q, _split(cells, p, q, level))[1:]
+        roots = _crossings(p, q, marks, losses, level)
+        crossed = np.zeros(cells.size - 1, dtype=bool)
+        crossed[np.clip(np.searchsorted(cells, roots) - 1, 0, crossed.size - 1)] = True
+        borders = np.unique(np.concatenate([cells, roots]))
+        middles = (borders[1:] + borders[:-1]) / 2
+        new = crossed[np.searchsorted(cells, middles) - 1]
+        split = _quadrature(p, q, borders[:-1][new], borders[1:][new])
+        whole = np.repeat(~crossed, _CELL_NODES)
+        log_p, log_q, weights = (
+            np.concatenate([old[whole], more])
+            for old, more in zip(rule[1:], split[1:], strict=True)
+        )
+        return log_p, log_q, weights
 
-    return ExactCurve(*_quadrature(p, q, cells), refine)
+    return ExactCurve(*rule, refine)
 
 
 def _density(mechanism: Mechanism[Any, FloatArray], data: Any) -> Piecewise:
@@ -241,43 +257,44 @@ def _cells(p: Piecewise, q: Piecewise) -> FloatArray:
     return np.concatenate(borders)
 
 
-def _split(borders: FloatArray, p: Piecewise, q: Piecewise, level: float) -> FloatArray:
-    """Add the points at which log p - log q crosses ``level``."""
+def _loss(p: Piecewise, q: Piecewise, x: FloatArray) -> FloatArray:
+    """Return log p - log q, nan where one of the laws has no mass."""
+    log_p, log_q = p(x), q(x)
+    both = np.isfinite(log_p) & np.isfinite(log_q)
+    out = np.full(x.shape, np.nan)
+    np.subtract(log_p, log_q, out=out, where=both)
+    return out
 
-    def above(x: FloatArray) -> FloatArray:
-        log_p, log_q = p(x), q(x)
-        both = np.isfinite(log_p) & np.isfinite(log_q)
-        out = np.full(x.shape, np.nan)
-        np.subtract(log_p - level, log_q, out=out, where=both)
-        return out
 
-    middles = (borders[1:] + borders[:-1]) / 2
-    points = np.sort(np.concatenate([borders, middles]))
-    left, right = _sign_changes(points, above(points))
+def _crossings(
+    p: Piecewise, q: Piecewise, x: FloatArray, losses: FloatArray, level: float
+) -> FloatArray:
+    """Return the points between the given ones at which the loss crosses ``level``."""
+    left, right, low, high = _brackets(x, losses - level)
     for _ in range(_ZOOMS):
-        points = np.linspace(left, right, 17, axis=-1).ravel()
-        left, right = _sign_changes(points, above(points))
-    low, high = above(left), above(right)
+        if left.size == 0:
+            break
+        x = np.linspace(left, right, _ZOOM_POINTS, axis=-1).ravel()
+        left, right, low, high = _brackets(x, _loss(p, q, x) - level)
     # within the last bracket the loss is straight to full accuracy
-    roots = left - low * (right - left) / (high - low)
-    return np.unique(np.concatenate([borders, roots]))
+    roots: FloatArray = left - low * (right - left) / (high - low)
+    return roots
 
 
-def _sign_changes(x: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the brackets of neighbouring points between which the sign changes."""
-    known = np.isfinite(values[1:]) & np.isfinite(values[:-1])
-    change = known & ((values[1:] > 0) != (values[:-1] > 0))
-    return x[:-1][change], x[1:][change]
+def _brackets(x: FloatArray, excess: FloatArray) -> tuple[FloatArray, ...]:
+    """Return neighbouring points, and values there, between which the sign changes."""
+    known = np.isfinite(excess[1:]) & np.isfinite(excess[:-1])
+    change = known & ((excess[1:] > 0) != (excess[:-1] > 0))
+    return x[:-1][change], x[1:][change], excess[:-1][change], excess[1:][change]
 
 
 def _quadrature(
-    p: Piecewise, q: Piecewise, borders: FloatArray
+    p: Piecewise, q: Piecewise, starts: FloatArray, ends: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return Gauss-Legendre nodes of all cells, both log densities, and weights."""
-    nodes, weights = np.polynomial.legendre.leggauss(_CELL_NODES)
-    half = np.diff(borders)[:, None] / 2
-    x = ((borders[1:] + borders[:-1])[:, None] / 2 + half * nodes).ravel()
-    return x, p(x), q(x), (half * weights).ravel()
+    half = (ends - starts)[:, None] / 2
+    x = ((ends + starts)[:, None] / 2 + half * _NODES).ravel()
+    return x, p(x), q(x), (half * _WEIGHTS).ravel()
 
 
 def _lattice_curve(

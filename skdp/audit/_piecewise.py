@@ -24,6 +24,8 @@ _FIRST_DEGREE, _LAST_DEGREE = 8, 128
 _TAIL = 3
 #: Halving ends here, relative to the whole interval: a jump is left as it is.
 _NARROWEST = 1e-9
+#: Numbers of points up to which the sum is formed by cosines.
+_FEW = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,18 @@ class Piecewise:
         for k, c in enumerate(self.coefficients):
             inside = place == k
             a, b = self.edges[k], self.edges[k + 1]
-            out[inside] = chebval((2 * x[inside] - a - b) / (b - a), c)
+            out[inside] = _evaluate(c, (2 * x[inside] - a - b) / (b - a))
         return out
+
+
+def _evaluate(c: FloatArray, u: FloatArray) -> FloatArray:
+    """Return the Chebyshev sum at ``u`` in [-1, 1]."""
+    if u.size > _FEW:
+        return np.asarray(chebval(u, c), dtype=np.float64)
+    # one matrix product is faster than a loop over the degrees
+    angles = np.arccos(np.clip(u, -1.0, 1.0))
+    out: FloatArray = np.cos(np.multiply.outer(angles, np.arange(c.size))) @ c
+    return out
 
 
 def resolve(

@@ -295,10 +295,9 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
 
     def log_density(self, output: FloatArray, data: PrivateRows) -> float:
         """Log density of the exact minimiser: noise density times the Jacobian."""
-        objective = self.objective(data)
-        b = -objective.gradient(output)
-        _, log_det = np.linalg.slogdet(objective.hessian(output))
-        return self.noise_law.log_density(b) + float(log_det)
+        gradient, hessian = self.objective(data).gradient_hessian(output)
+        _, log_det = np.linalg.slogdet(hessian)
+        return self.noise_law.log_density(-gradient) + float(log_det)
 
     def hard_pairs(self) -> Iterator[AdjacentPair[PrivateRows]]:
         """Yield saturated clusters for and against one row, and the empty table."""

@@ -61,6 +61,16 @@ def test_derivatives_agree_with_central_differences(loss, y):
 
 
 @each_loss
+def test_both_derivatives_at_once_are_the_two_apart(loss, y):
+    for labels in (y, 0.0 * y):
+        slope, curvature = loss.derivatives(labels, MARGINS)
+        np.testing.assert_array_equal(slope, loss.gradient(labels, MARGINS))
+        np.testing.assert_allclose(
+            curvature, loss.hessian(labels, MARGINS), rtol=1e-12, atol=1e-15
+        )
+
+
+@each_loss
 def test_a_loss_is_convex_and_nonnegative(loss, y):
     assert np.all(loss.value(y, MARGINS) >= 0)
     assert np.all(loss.hessian(y, MARGINS) >= 0)

@@ -378,18 +378,26 @@ def _():
 
 @bug("density.ridge_missing_in_hessian", "density")
 def _():
-    def wrap(hessian):
+    def wrap(both):
         def broken(self, theta):
-            return hessian(self, theta) - 0.999 * self.alpha * np.eye(theta.size)
+            gradient, hessian = both(self, theta)
+            return gradient, hessian - 0.999 * self.alpha * np.eye(theta.size)
 
         return broken
 
-    return [(objpert.Objective, "hessian", wrap)]
+    return [(objpert.Objective, "gradient_hessian", wrap)]
 
 
 @bug("density.curvature_half", "density")
 def _():
-    return [(LogisticLoss, "hessian", scaled(0.5))]
+    def wrap(derivatives):
+        def broken(*args):
+            slope, curvature = derivatives(*args)
+            return slope, curvature / 2
+
+        return broken
+
+    return [(LogisticLoss, "derivatives", wrap)]
 
 
 # --- rows -----------------------------------------------------------------------------
@@ -621,22 +629,38 @@ def _():
 # --- per-person losses ----------------------------------------------------------------
 
 
+def changed_terms(**factors):
+    """Wrap the terms of the published bound so that some are multiplied."""
+
+    def wrap(margin_terms):
+        def broken(*args):
+            for block in margin_terms(*args):
+                changes = {k: f * getattr(block, k) for k, f in factors.items()}
+                yield dataclasses.replace(block, **changes)
+
+        return broken
+
+    return [(published, "margin_terms", wrap)]
+
+
 @bug("pdp.jacobian_dropped", "losses")
 def _():
-    return [(published, "_jacobian", lambda _: lambda mechanism, terms, grow: 0.0)]
+    return changed_terms(curvature=0.0)
+
+
+@bug("pdp.curvature_an_eighth", "losses")
+def _():
+    return changed_terms(curvature=0.5)
+
+
+@bug("pdp.slope_half", "losses")
+def _():
+    return changed_terms(slope=0.5)
 
 
 @bug("pdp.one_sided_quantile", "losses")
 def _():
     return [(published, "_NOISE_SHARE", lambda share: 2 * share)]
-
-
-@bug("pdp.slope_not_inflated_and_halved", "losses")
-def _():
-    def wrap(inflation):
-        return lambda *args: (inflation(*args)[0], 0.5)
-
-    return [(published, "_inflation", wrap)]
 
 
 @bug("pdp.member_and_stranger_exchanged", "losses")
