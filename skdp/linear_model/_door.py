@@ -20,8 +20,6 @@ __all__ = ["enter_query", "enter_training", "features"]
 
 #: Rows of a frame that are converted and checked at once.
 _FRAME_ROWS = 65_536
-#: Rows of a query that are evaluated at once.
-_QUERY_ROWS = 8192
 
 
 def enter_training(
@@ -61,19 +59,25 @@ def enter_query(
     estimator: Any, X: MatrixLike, y: MatrixLike, ball: L2Ball, labels: Labels
 ) -> PrivateRows:
     """Return rows asked about after the fit, seen exactly as training rows are."""
-    X = features(estimator, X, reset=False)
+    # clipping refuses what is not finite in the one pass there is
+    X = features(estimator, X, reset=False, finite=False)
     y = column_or_1d(y)
     check_consistent_length(X, y)
-    # one cheap pass: larger blocks than a fit's cost fewer calls
-    blocks = as_row_blocks(X, y, labels=labels, block_rows=_QUERY_ROWS)
-    return PrivateRows(blocks, ball)
+    return PrivateRows(as_row_blocks(X, y, labels=labels), ball)
 
 
-def features(estimator: Any, X: MatrixLike, *, reset: bool) -> MatrixLike:
+def features(
+    estimator: Any, X: MatrixLike, *, reset: bool, finite: bool = True
+) -> MatrixLike:
     """Check X against the estimator without copying it; record names when ``reset``."""
     if not _is_mixed_frame(X):
         return validate_data(
-            estimator, X, reset=reset, accept_sparse="csr", dtype="numeric"
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype="numeric",
+            ensure_all_finite=finite,
         )
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     for start in range(0, X.shape[0], _FRAME_ROWS):

@@ -12,9 +12,8 @@ import numpy as np
 
 from skdp._typing import BoolArray, FloatArray
 from skdp.mechanisms import GaussianNoise, ObjectivePerturbation
-from skdp.pdp._terms import MarginTerms
 from skdp.rows import PrivateRows
-from skdp.solvers import Table, row_statistics
+from skdp.solvers import Objective, RowStatistics, Table, row_statistics
 
 __all__ = ["exact_loss"]
 
@@ -52,36 +51,48 @@ def exact_loss(
     -----
     Cost O(n d^2). The result is a function of everybody's rows: do not release it.
     """
-    objective = mechanism.objective(train)
+    objective = Objective(train, mechanism.loss, mechanism.alpha, keep_norms=True)
     g0, H = objective.gradient_hessian(theta)
     # the table of the objective has clipped its rows already
     table = objective.table if rows is train else Table(rows.blocks, rows.ball)
-    statistics = row_statistics(table, theta, H, g0)
-    terms = MarginTerms.at(
-        mechanism.loss, statistics.labels, statistics.margins, statistics.squared_norms
-    )
-    side = 1.0 if member is None else np.where(member, 1.0, -1.0)
-    jacobian = -np.log1p(-side * terms.curvature * statistics.leverages)
-    # g . b for b = -g0, signed by the side
-    inner = -side * terms.slope * statistics.products
-    squared = terms.slope**2 * terms.squared_norm
-    loss: FloatArray = jacobian + _noise_term(mechanism, g0, inner, squared)
-    return loss
+    of_block = _ExactLoss(mechanism, g0)
+    out, start = [], 0
+    for statistics in row_statistics(table, theta, H, g0):
+        stop = start + statistics.labels.size
+        side = 1.0 if member is None else np.where(member[start:stop], 1.0, -1.0)
+        out.append(of_block(statistics, side))
+        start = stop
+    return np.concatenate(out) if out else np.zeros(0)
 
 
-def _noise_term(
-    mechanism: ObjectivePerturbation,
-    g0: FloatArray,
-    inner: FloatArray,
-    squared: FloatArray,
-) -> FloatArray:
-    """Return the log ratio of the noise densities at b and at b + side g."""
-    scale = mechanism.noise_law.scale
-    change = squared + 2 * inner  # |b + side g|^2 - |b|^2
-    if isinstance(mechanism.noise_law, GaussianNoise):
-        return change / (2 * scale**2)
-    norm = float(np.linalg.norm(g0))
-    # the difference of the norms without cancellation; no change has no ratio
-    total = norm + np.sqrt(np.maximum(norm**2 + change, 0.0))
-    out: FloatArray = np.divide(change, scale * total, where=total > 0, out=0.0 * total)
-    return out
+class _ExactLoss:
+    """The loss of a block, with what all blocks share."""
+
+    def __init__(self, mechanism: ObjectivePerturbation, g0: FloatArray) -> None:
+        self._loss = mechanism.loss
+        self._scale = mechanism.noise_law.scale
+        self._is_gaussian = isinstance(mechanism.noise_law, GaussianNoise)
+        self._norm = float(np.linalg.norm(g0))  # |b|
+
+    def __call__(
+        self, statistics: RowStatistics, side: FloatArray | float
+    ) -> FloatArray:
+        """Return the losses of members (``side`` +1) and others (-1)."""
+        slope, curvature = self._loss.derivatives(statistics.labels, statistics.margins)
+        jacobian = -np.log1p(-side * curvature * statistics.leverages)
+        # |b + side g|^2 - |b|^2 for b = -g0 and g = slope x
+        inner = -side * slope * statistics.products
+        change = slope**2 * statistics.squared_norms + 2 * inner
+        loss: FloatArray = jacobian + self._noise_term(change)
+        return loss
+
+    def _noise_term(self, change: FloatArray) -> FloatArray:
+        """Return the log ratio of the noise densities at b and at b + side g."""
+        if self._is_gaussian:
+            return change / (2 * self._scale**2)
+        # the difference of the norms without cancellation; no change has no ratio
+        total = self._norm + np.sqrt(np.maximum(self._norm**2 + change, 0.0))
+        out: FloatArray = np.divide(
+            change, self._scale * total, where=total > 0, out=0.0 * total
+        )
+        return out

@@ -129,6 +129,11 @@ class L2Ball:
         ----------
         X : array or CSR array of shape (n, d)
             Finite rows of any real dtype.
+
+        Raises
+        ------
+        ValueError
+            If an entry is not finite.
         """
         X = X if sp.issparse(X) else np.asarray(X)
         ulps = max(_SLACK_ULPS, X.shape[1] // _COLUMNS_PER_ULP)
@@ -147,8 +152,14 @@ class L2Ball:
     ) -> "Clipping":
         """Return the clipping of a block with rows beyond the range of squares."""
         far = np.flatnonzero(~(squares < _LARGEST_SQUARE))
+        largest = _largest(X[far])
+        if not np.isfinite(largest).all():
+            raise ValueError(
+                "Input X contains NaN or infinity. Allowed: finite numbers. Clean the "
+                "rows before the call."
+            )
         exponents = np.zeros(squares.shape, dtype=np.int64)
-        exponents[far] = np.frexp(_largest(X[far]))[1]
+        exponents[far] = np.frexp(largest)[1]
         squares[far] = squared_norms(_shrink(X[far], exponents[far]))
         norms = np.sqrt(squares)
         # such a row is outside: its norm exceeds 1e149, and R is at most 1e100

@@ -1,4 +1,4 @@
-r"""What the privacy loss of each person needs, for all rows in one pass.
+r"""What the privacy loss of each person needs, block by block in one pass.
 
 Notation
 --------
@@ -11,13 +11,13 @@ q    :math:`|\tilde x|^2`                                     -> ``squared_norms
 L    Cholesky factor of H: m is the squared norm of :math:`\tilde x^T L^{-T}`
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from skdp._typing import FloatArray, MatrixLike
-from skdp.rows._l2ball import squared_norms
 from skdp.solvers._table import Table
 
 __all__ = ["RowStatistics", "row_statistics"]
@@ -25,7 +25,7 @@ __all__ = ["RowStatistics", "row_statistics"]
 
 @dataclass(frozen=True, slots=True)
 class RowStatistics:
-    """One number for each row, in the order of the rows; functions of private data.
+    """One number for each row of a block; functions of private data.
 
     Attributes
     ----------
@@ -41,8 +41,8 @@ class RowStatistics:
 
 def row_statistics(
     table: Table, theta: FloatArray, hessian: FloatArray, gradient: FloatArray
-) -> RowStatistics:
-    """Return margins, leverages, squared norms and products with a gradient.
+) -> Iterator[RowStatistics]:
+    """Yield margins, leverages, squared norms and products with a gradient.
 
     Parameters
     ----------
@@ -55,10 +55,10 @@ def row_statistics(
     gradient : ndarray of shape (n_coefficients,)
         Vector that each row is multiplied with.
 
-    Returns
-    -------
+    Yields
+    ------
     statistics : RowStatistics
-        Nothing of the size of the table is formed on the way.
+        Of each block in turn: nothing of the length of the table is formed.
 
     Examples
     --------
@@ -67,8 +67,8 @@ def row_statistics(
     >>> from skdp.solvers import Table, row_statistics
     >>> table = Table(as_row_blocks(np.array([[0.6, 0.8]])), L2Ball(1.0))
     >>> one = np.ones(2)
-    >>> row_statistics(table, one, 2.0 * np.eye(2), one).leverages
-    array([0.5])
+    >>> [s.leverages for s in row_statistics(table, one, 2.0 * np.eye(2), one)]
+    [array([0.5])]
     """
     d, unit = table.n_features, table.unit
     factor = np.linalg.cholesky(hessian)
@@ -76,23 +76,19 @@ def row_statistics(
     # one matrix product serves all; the table's rows are in units of 1 / s
     targets = np.column_stack([whiten, theta, gradient]) * unit
     offset = table.constant * targets[d:].sum(axis=0)
-    parts = [_block_statistics(*block, targets[:d], offset) for block in table]
-    columns = zip(*parts, strict=True) if parts else [[np.empty(0)]] * 5
-    statistics = RowStatistics(*(np.concatenate(list(part)) for part in columns))
-    statistics.squared_norms[:] += table.constant**2
-    statistics.squared_norms[:] *= unit**2
-    return statistics
+    for index, (x, y, f) in enumerate(table):
+        squares = table.squared_norms(index, x) + table.constant**2
+        yield _block_statistics(x, y, f, squares * unit**2, targets[:d], offset)
 
 
 def _block_statistics(
     x: MatrixLike,
     y: FloatArray,
     f: FloatArray,
+    squares: FloatArray,
     targets: FloatArray,
     offset: FloatArray,
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return labels, margins, leverages, squared norms sans constant, products."""
-    squares = squared_norms(x) * f * f
+) -> RowStatistics:
     images = np.asarray(x @ targets)
     if offset.any():
         images *= f[:, None]
@@ -100,4 +96,4 @@ def _block_statistics(
         f = np.ones_like(f)
     white = images[:, :-2]
     leverages = np.einsum("ij,ij->i", white, white) * f * f
-    return y, images[:, -2] * f, leverages, squares, images[:, -1] * f
+    return RowStatistics(y, images[:, -2] * f, leverages, squares, images[:, -1] * f)

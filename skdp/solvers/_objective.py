@@ -36,6 +36,8 @@ class Objective:
         Ridge on the sum of losses, > 0: the strong convexity of the objective.
     linear : ndarray of shape (n_coefficients,), optional
         Linear term; none means zeros.
+    keep_norms : bool, default=False
+        Whether ``table`` keeps the norms of the rows, for their statistics.
 
     Raises
     ------
@@ -62,6 +64,8 @@ class Objective:
         loss: Loss,
         alpha: float,
         linear: FloatArray | None = None,
+        *,
+        keep_norms: bool = False,
     ) -> None:
         d = rows.n_coefficients
         if not alpha > 0.0:
@@ -76,7 +80,7 @@ class Objective:
                 f"linear has the wrong shape, got {self.linear.shape}. Allowed: "
                 f"({d},), one number for each coefficient, the intercept's last."
             )
-        self.table = Table(rows.blocks, rows.ball)
+        self.table = Table(rows.blocks, rows.ball, keep_norms=keep_norms)
 
     def value(self, theta: FloatArray) -> float:
         """Return the objective at ``theta``, shape (n_coefficients,)."""

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from skdp._typing import FloatArray, MatrixLike
 from skdp.rows import L2Ball, RowBlocks
-from skdp.rows._l2ball import Clipping
+from skdp.rows._l2ball import Clipping, squared_norms
 
 __all__ = ["Table"]
 
@@ -30,16 +30,21 @@ class Table:
     ----------
     blocks : RowBlocks
     ball : L2Ball
+    keep_norms : bool, default=False
+        Whether to keep the norms of the clipped rows as well.
     """
 
-    def __init__(self, blocks: RowBlocks, ball: L2Ball) -> None:
-        self._blocks, self._ball = blocks, ball
+    def __init__(
+        self, blocks: RowBlocks, ball: L2Ball, *, keep_norms: bool = False
+    ) -> None:
+        self._blocks, self._ball, self._keep_norms = blocks, ball, keep_norms
         self.unit = math.ldexp(1.0, math.frexp(ball.radius)[1])
         self.constant = ball.intercept_scaling / self.unit
         self.radius = ball.radius / self.unit
         self.n_features = blocks.n_features
         self.n_coefficients = ball.n_coefficients(blocks.n_features)
         self._factors: list[FloatArray] = []
+        self._norms: list[FloatArray] = []
         self._far: dict[int, Clipping] = {}
 
     def __iter__(self) -> Iterator[tuple[MatrixLike, FloatArray, FloatArray]]:
@@ -60,6 +65,17 @@ class Table:
         factors = clipping.factors
         factors /= self.unit
         self._factors.append(factors)
+        if self._keep_norms:
+            norms = clipping.norms
+            norms *= factors
+            self._norms.append(norms)
+
+    def squared_norms(self, index: int, x: MatrixLike) -> FloatArray:
+        """Return the squared norms of the clipped rows of block ``index``, in units."""
+        if self._norms:
+            return self._norms[index] ** 2
+        f = self._factors[index]
+        return squared_norms(x) * f * f
 
     @property
     def n_rows_seen(self) -> int:

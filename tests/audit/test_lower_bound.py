@@ -108,16 +108,16 @@ def test_halved_noise_is_caught_with_the_runs_that_pass_the_correct_mechanism():
 @pytest.mark.slow
 @pytest.mark.statistical
 def test_objective_perturbation_from_outside_stays_within_its_claim():
-    """False alarm 1e-6. The score is the exact log-likelihood ratio."""
+    """False alarm 1e-6. The row is badly misclassified, so its slope is near one."""
     mechanism = ObjectivePerturbation.calibrate(
         ApproximateDP(1.0, 1e-3), radius=1.0, n_coefficients=1
     )
-    pair = next(p for p in mechanism.hard_pairs() if p.name == "hundred against, -")
+    pair = next(p for p in mechanism.hard_pairs() if p.name == "hundred agreeing, -")
     found = lower_bound(
         lambda data, seed: mechanism.release(data, as_random_source(seed)).output,
         pair.left,
         pair.right,
-        n_runs=20_000,
+        n_runs=8000,
         confidence=1 - 1e-6,
         delta=1e-3,
         kind="gdp",
@@ -129,7 +129,7 @@ def test_objective_perturbation_from_outside_stays_within_its_claim():
 @pytest.mark.slow
 @pytest.mark.statistical
 def test_the_gaussian_mechanism_from_outside_comes_near_its_claim():
-    """False alarm 1e-6, 1e5 runs."""
+    """False alarm 1e-6."""
     mechanism = GaussianMechanism.calibrate(
         ApproximateDP(1.0, 1e-5), l2_sensitivity=1.0, n_features=1
     )
@@ -137,13 +137,13 @@ def test_the_gaussian_mechanism_from_outside_comes_near_its_claim():
         lambda data, seed: mechanism.release(data, as_random_source(seed)),
         np.zeros(1),
         np.ones(1),
-        n_runs=100_000,
+        n_runs=40_000,
         confidence=1 - 1e-6,
         delta=1e-5,
         kind="gdp",
         random_state=6,
     )
-    assert 0.6 < found.epsilon <= 1.0
+    assert 0.5 < found.epsilon <= 1.0
 
 
 def test_categories_in_the_middle_are_events_too():
