@@ -43,8 +43,3 @@ def test_the_release_is_the_statistic_plus_its_noise():
     assert np.abs(release.output - 1 - noise).max() < 80 * m.smoothing.scale
     assert m.smoothing.scale < 1e-4 * m.noise_law.scale
     assert m.guarantee.adjacency == "replace-one"
-
-
-def test_a_statistic_of_the_wrong_shape_is_refused():
-    with pytest.raises(ValueError, match="shape"):
-        calibrate().release(np.zeros((3, 1)), as_random_source(0))

@@ -21,7 +21,6 @@ import skdp.mechanisms._objective_perturbation as objpert
 import skdp.mechanisms._ridge as ridge
 import skdp.mechanisms._smoothing as smoothing
 import skdp.pdp as pdp
-import skdp.pdp._exact as exact
 import skdp.pdp._published as published
 import skdp.rows._l2ball as l2ball
 from skdp.accounting import ObjectivePerturbationDP
@@ -671,9 +670,16 @@ def _():
     return [(pdp, "exact_loss", wrap)]
 
 
-@bug("pdp.linear_term_dropped", "losses")
+@bug("pdp.exact_with_twice_the_noise", "losses")
 def _():
-    return [(exact, "_noise_term", scaled(0.0))]
+    def wrap(loss):
+        def broken(mechanism, *args):
+            law = type(mechanism.noise_law)(2 * mechanism.noise_law.scale)
+            return loss(dataclasses.replace(mechanism, noise_law=law), *args)
+
+        return broken
+
+    return [(pdp, "exact_loss", wrap)]
 
 
 @bug("pdp.query_not_clipped", "losses")
