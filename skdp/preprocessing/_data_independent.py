@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.impute import MissingIndicator, SimpleImputer
@@ -32,12 +32,16 @@ from sklearn.preprocessing import (
     SplineTransformer,
 )
 from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
+from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["MARK", "Verdict", "judge"]
+from skdp.preprocessing._as_fitted import (
+    has_declared_categories,
+    has_declared_constant,
+    has_declared_knots,
+)
+from skdp.preprocessing._marks import MARK, is_elementwise, is_marked, is_trusted
 
-#: A class, or a function given to FunctionTransformer, that sets this attribute to True
-#: declares that it learns nothing from the rows and treats each row alone.
-MARK = "__skdp_data_independent__"
+__all__ = ["Verdict", "judge"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +61,22 @@ class Verdict:
 
 
 FREE = Verdict()
+STALE = Verdict(
+    "it was fitted with other parameters than it has now; set parameters before fit"
+)
 
 
 def judge(transformer: Any) -> Verdict:
     """Tell whether ``transformer`` learned something from private rows."""
-    if getattr(transformer, MARK, False) is True:
+    if is_marked(transformer):
         return FREE
     rule = RULES.get(type(transformer))
     if rule is None:
         return Verdict("not known to be independent of the data")
+    try:
+        check_is_fitted(transformer)
+    except NotFittedError:
+        return Verdict("it is not the step that was fitted; fit the whole again")
     return rule(transformer)
 
 
@@ -79,9 +90,11 @@ def _assuming(*assumptions: str) -> Callable[[Any], Verdict]:
 
 def _encoder(encoder: Any) -> Verdict:
     if isinstance(encoder.categories, str):
-        return Verdict("categories='auto' reads the categories off the data")
+        return Verdict("categories='auto' reads them off the data; list the categories")
     if encoder.min_frequency is not None or encoder.max_categories is not None:
-        return Verdict("rare categories are found by counting rows")
+        return Verdict("rare categories are found by counting; leave their limits out")
+    if not has_declared_categories(encoder):
+        return STALE
     quiet = {"ignore", "infrequent_if_exist", "use_encoded_value"}
     if encoder.handle_unknown in quiet and getattr(encoder, "drop", None) is None:
         return FREE
@@ -90,63 +103,81 @@ def _encoder(encoder: Any) -> Verdict:
 
 
 def _function(transformer: Any) -> Verdict:
-    func = transformer.func
-    if not (func is None or _is_elementwise(func) or getattr(func, MARK, False)):
+    func, inverse = transformer.func, transformer.inverse_func
+    assumptions: tuple[str, ...] = ()
+    if transformer.check_inverse and func is not None and inverse is not None:
+        assumptions += ("func and inverse_func undo each other",)
+    else:
+        inverse = None  # never called on the rows
+    if not (is_trusted(func) and is_trusted(inverse)):
         return Verdict(
-            "the function may look at all rows; set its attribute "
-            f"{MARK} = True if it treats each row alone"
+            "a function may look at all rows; use one of NumPy of single numbers, or "
+            f"set its own attribute {MARK} = True if it treats each row alone"
         )
-    if transformer.check_inverse and None not in (func, transformer.inverse_func):
-        return Verdict(assumptions=("func and inverse_func undo each other",))
-    return FREE
-
-
-def _is_elementwise(func: Any) -> bool:
-    """Tell whether ``func`` is a NumPy function of single numbers, such as log1p."""
-    return isinstance(func, np.ufunc) and func.signature is None
+    if is_elementwise(func):
+        if transformer.kw_args:  # where=mask, for one, picks rows by their position
+            return Verdict("kw_args may tell rows apart; leave kw_args out")
+        assumptions += ("all values are in the domain of the function",)
+    return Verdict(assumptions=assumptions)
 
 
 def _missing_indicator(indicator: Any) -> Verdict:
-    if indicator.features == "all":
-        return FREE
-    return Verdict("the columns with missing values are read off the data")
+    if indicator.features != "all":
+        return Verdict(
+            "the columns with missing values are read off the data; set features='all'"
+        )
+    return FREE if len(indicator.features_) == indicator.n_features_in_ else STALE
 
 
 def _random_projection(projection: Any) -> Verdict:
     if isinstance(projection.n_components, str):
-        return Verdict("n_components='auto' depends on the number of rows")
-    return FREE
+        return Verdict("n_components='auto' counts the rows; set a number")
+    return FREE if projection.n_components_ == projection.n_components else STALE
 
 
 def _rbf_sampler(sampler: Any) -> Verdict:
     if isinstance(sampler.gamma, str):
-        return Verdict("gamma='scale' is the variance of the data")
+        return Verdict("gamma='scale' is the variance of the data; set a number")
     return FREE
 
 
 def _simple_imputer(imputer: Any) -> Verdict:
     if imputer.strategy != "constant":
-        return Verdict("the imputed values are statistics of the data")
+        return Verdict("statistics of the data are imputed; set strategy='constant'")
     if imputer.add_indicator or not imputer.keep_empty_features:
         return Verdict(
             "which columns are empty or have missing values is read off the data; set "
             "add_indicator=False and keep_empty_features=True"
         )
-    return FREE
+    return FREE if has_declared_constant(imputer) else STALE
 
 
 def _splines(splines: Any) -> Verdict:
     if isinstance(splines.knots, str):
-        return Verdict("the knots are read off the data")
+        return Verdict("the knots are read off the data; list the knots")
+    if not has_declared_knots(splines):
+        return STALE
     if splines.extrapolation == "error":
         return Verdict(assumptions=("every value is within the declared knots",))
     return FREE
 
 
+def _tokens(vectorizer: Any) -> Verdict:
+    parameters = ("analyzer", "preprocessor", "strip_accents", "tokenizer")
+    for parameter in parameters:
+        value = getattr(vectorizer, parameter)
+        if not (isinstance(value, str) or is_trusted(value)):
+            return Verdict(
+                f"{parameter} may remember texts; leave it out, or set its own "
+                f"attribute {MARK} = True if it treats each text alone"
+            )
+    return FREE
+
+
 def _vocabulary(vectorizer: Any) -> Verdict:
     if vectorizer.vocabulary is None:
-        return Verdict("the vocabulary is read off the data")
-    return FREE
+        return Verdict("the vocabulary is read off the data; list the vocabulary")
+    return _tokens(vectorizer) if vectorizer.fixed_vocabulary_ else STALE
 
 
 RULES: dict[type, Callable[[Any], Verdict]] = {
@@ -156,7 +187,7 @@ RULES: dict[type, Callable[[Any], Verdict]] = {
     FeatureHasher: _always,
     FunctionTransformer: _function,
     GaussianRandomProjection: _random_projection,
-    HashingVectorizer: _always,
+    HashingVectorizer: _tokens,
     MissingIndicator: _missing_indicator,
     Normalizer: _always,
     OneHotEncoder: _encoder,
