@@ -11,9 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.compose import ColumnTransformer, make_column_selector
-from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._typing import FloatArray, MatrixLike
@@ -26,13 +24,17 @@ from skdp.accounting import (
     compose,
 )
 from skdp.exceptions import PrivacyLeakWarning
-from skdp.preprocessing._data_independent import Verdict, judge
+from skdp.preprocessing._containers import CONTAINERS, judge_container, parts_of
+from skdp.preprocessing._data_independent import FREE, Verdict, judge
 
 __all__ = ["pdp_loss", "privacy_spent"]
 
 #: From the weakest statement to the strongest.
 LEVELS = ("research", "default", "exact")
 GRADES = ("heuristic", "numerically certified", "proved")
+
+#: Steps are judged when asked, and what they were before is not always recorded.
+UNCHANGED = "the steps and their parameters are those of the fit"
 
 
 def privacy_spent(estimator: Any) -> PrivacySpent:
@@ -41,7 +43,9 @@ def privacy_spent(estimator: Any) -> PrivacySpent:
     Private steps are composed. Steps that learn nothing from the rows are free: the
     transformers of :mod:`skdp.preprocessing`, and those of scikit-learn whose settings
     are all public, such as ``Normalizer``, ``PolynomialFeatures`` or an encoder with
-    declared categories. Any other step is a leak.
+    declared categories. Any other step is a leak. So is a ``ColumnTransformer`` that
+    counts entries to choose between sparse and dense output: set
+    ``sparse_threshold=0``.
 
     Parameters
     ----------
@@ -71,7 +75,10 @@ def privacy_spent(estimator: Any) -> PrivacySpent:
     Meta-estimators such as ``GridSearchCV`` choose by scores computed on the data, so
     they count as leaks even around a private estimator. A class of your own that learns
     nothing and treats each row alone may say so by a class attribute
-    ``__skdp_data_independent__ = True``.
+    ``__skdp_data_independent__ = True``; subclasses do not inherit it.
+
+    Settings are read when this function is called. That they are those of the fit is
+    checked where fitted attributes show it, and is an assumption otherwise.
 
     Examples
     --------
@@ -170,6 +177,11 @@ class _Step:
             self.spent is not None and bool(self.spent.leaks)
         )
 
+    @property
+    def complaint(self) -> str:
+        reason = self.verdict.leak or "it reports a leak itself"
+        return f"{self.name} ({self.kind}): {reason}"
+
 
 def _walk(name: str, step: Any) -> Iterator[_Step]:
     """Yield the steps that a fitted estimator is made of."""
@@ -180,38 +192,23 @@ def _walk(name: str, step: Any) -> Iterator[_Step]:
     if isinstance(spent, PrivacySpent):
         yield _Step(name or kind, kind, spent, Verdict())
     elif type(step) in CONTAINERS:
-        for child, inner in CONTAINERS[type(step)](step):
+        verdict = judge_container(step)
+        if verdict != FREE:
+            yield _Step(name or kind, kind, None, verdict)
+        for child, inner in parts_of(step):
             yield from _walk("__".join(filter(None, (name, child))), inner)
     else:
         yield _Step(name or kind, kind, None, judge(step))
 
 
-def _columns(transformer: ColumnTransformer) -> Iterator[tuple[str, Any]]:
-    """Yield the fitted transformers, and any choice of columns that reads the rows."""
-    for name, _, columns in transformer.transformers:
-        if callable(columns) and not isinstance(columns, make_column_selector):
-            yield f"{name}__columns", columns
-    for name, inner, _ in transformer.transformers_:
-        yield name, inner
-
-
-#: Estimators made of others whose parts can be judged one by one.
-CONTAINERS: dict[type, Any] = {
-    ColumnTransformer: _columns,
-    FeatureUnion: lambda union: union.transformer_list,
-    FrozenEstimator: lambda frozen: [("", frozen.estimator)],
-    Pipeline: lambda pipeline: pipeline.steps,
-}
-
-
 def _warn_of_leaks(steps: Iterator[_Step] | list[_Step]) -> None:
-    leaking = [f"{step.name} ({step.kind})" for step in steps if step.leaks]
+    leaking = [step.complaint for step in steps if step.leaks]
     if leaking:
         warnings.warn(
-            f"no guarantee holds, got steps that learn from private rows: "
-            f"{', '.join(leaking)}. Allowed: steps whose settings are all public. "
-            "Declare what they would learn, for example with "
-            "skdp.preprocessing.BoundedScaler.",
+            "no guarantee holds, got steps that learn from private rows: "
+            f"{'. '.join(leaking)}. Allowed: steps whose settings are all public. "
+            "Change the settings as told, or declare what the step would learn, for "
+            "example with skdp.preprocessing.BoundedScaler.",
             PrivacyLeakWarning,
             stacklevel=3,
         )
@@ -221,7 +218,7 @@ def _total(steps: list[_Step]) -> PrivacySpent:
     spends = [step.spent for step in steps if step.spent is not None]
     known = [spent.guarantee for spent in spends if spent.guarantee is not None]
     total = compose(*known) if known else PureDP(0.0)
-    assumptions = dict.fromkeys(total.assumptions)
+    assumptions = dict.fromkeys((*total.assumptions, UNCHANGED))
     for step in steps:
         assumptions.update(
             (f"{step.name}: {a}", None) for a in step.verdict.assumptions
