@@ -39,8 +39,8 @@ def exact_pdp_loss(
         Whether to keep the sign: positive where the release speaks for the data set
         that was used. False gives absolute values.
     kind : {"auto", "member", "non-member"}, default="auto"
-        Whether each row is one of the training rows. "auto" compares the clipped rows
-        and labels with the training data.
+        Whether each row is one of the training rows. "auto" compares the rows and
+        labels with the training data.
 
     Returns
     -------
@@ -84,17 +84,22 @@ def exact_pdp_loss(
 
 def _membership(train: PrivateRows, rows: PrivateRows, *, compare: bool) -> BoolArray:
     """Return, for each row asked about, whether the training data hold the same."""
-    keys = [_keys(X, y) for X, y in rows.projected()]
+    keys = [_keys(X, y) for X, y in rows.blocks]
     asked = np.concatenate(keys) if keys else np.zeros(0, dtype="V8")
     found = np.zeros(asked.size, dtype=bool)
     if compare:
-        for X, y in train.projected():
+        for X, y in train.blocks:
             found |= np.isin(asked, _keys(X, y))
     return found
 
 
-def _keys(X: FloatArray, y: FloatArray) -> np.ndarray:
-    """Return each row with its label as one value of raw bytes."""
+def _keys(X: MatrixLike, y: FloatArray) -> np.ndarray:
+    """Return each row with its label as one value of raw bytes.
+
+    The rows as given, not as clipped: the last bit of a norm depends on how a table
+    lies in memory.
+    """
+    dense = X if isinstance(X, np.ndarray) else X.toarray()
     # adding 0.0 turns -0.0 into 0.0, so that equal rows have equal bytes
-    table = np.ascontiguousarray(np.column_stack([X, y]) + 0.0)
+    table = np.ascontiguousarray(np.column_stack([dense, y]), dtype=np.float64) + 0.0
     return table.view(np.dtype((np.void, table.dtype.itemsize * table.shape[1])))[:, 0]

@@ -3,6 +3,7 @@
 from html import escape
 from typing import Any, ClassVar
 
+from sklearn import get_config
 from sklearn.utils import estimator_html_repr
 
 from skdp.accounting import PrivacySpent
@@ -44,3 +45,10 @@ class PrivateEstimatorMixin:
             card = spent._repr_html_()
         name = escape(type(self).__name__)
         return f'<div aria-label="{name}">{diagram}{card}</div>'
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Return what notebooks show: text, and the HTML when diagrams are wanted."""
+        bundle = {"text/plain": repr(self)}
+        if get_config()["display"] == "diagram":
+            bundle["text/html"] = self._repr_html_()
+        return bundle

@@ -4,6 +4,7 @@ Shapes, dtypes and finiteness are checked here, and the label set when it was no
 declared; the last two are written down as assumptions. Nothing is copied.
 """
 
+import math
 import warnings
 from typing import Any
 
@@ -12,16 +13,27 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from skdp._discreet import discreet
 from skdp._typing import MatrixLike
 from skdp.exceptions import PrivacyLeakWarning
-from skdp.rows import L2Ball, Labels, PrivateRows, RowBlocks, as_row_blocks
+from skdp.rows import (
+    L2Ball,
+    Labels,
+    PrivateRows,
+    RowBlocks,
+    as_row_blocks,
+)
+from skdp.rows._labels import label_array
 
 __all__ = ["enter_query", "enter_training", "features"]
 
+#: What numpy's kinds of dtypes hold; objects may hold anything.
+_KINDS = {"U": "text", "S": "text"} | dict.fromkeys("fiub", "numbers")
 #: Rows of a frame that are converted and checked at once.
 _FRAME_ROWS = 65_536
 
 
+@discreet
 def enter_training(
     estimator: Any, X: MatrixLike, y: MatrixLike, ball: L2Ball, labels: Labels | None
 ) -> tuple[PrivateRows, Labels]:
@@ -34,7 +46,7 @@ def enter_training(
             "None. Pass the labels."
         )
     X = features(estimator, X, reset=True)
-    y = _targets(y, declared=labels is not None)
+    y = _targets(y) if labels is None else _declared_targets(y, labels)
     check_consistent_length(X, y)
     if labels is None:
         labels = _read_labels(y)
@@ -45,27 +57,37 @@ def _enter_blocks(
     estimator: Any, X: RowBlocks, y: MatrixLike, ball: L2Ball, labels: Labels | None
 ) -> tuple[PrivateRows, Labels]:
     """Return rows that come as blocks, which bring their own encoded labels."""
-    if y is not None or labels is None:
+    encoded = X.labels
+    if (
+        y is not None
+        or labels is None
+        or encoded is None
+        or not np.array_equal(encoded.classes, labels.classes)
+    ):
         raise ValueError(
             "row blocks bring their own labels, so y must be None and classes must be "
-            "declared. Pass the chunks through as_row_blocks(chunks, "
-            "labels=Labels(classes)) and the same classes to the estimator."
+            "declared, the same for both. Pass the chunks through as_row_blocks(chunks,"
+            " labels=Labels(classes)) and the same classes to the estimator."
         )
     estimator.n_features_in_ = X.n_features
+    if hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_  # of an earlier fit
     return PrivateRows(X, ball), labels
 
 
+@discreet
 def enter_query(
     estimator: Any, X: MatrixLike, y: MatrixLike, ball: L2Ball, labels: Labels
 ) -> PrivateRows:
     """Return rows asked about after the fit, seen exactly as training rows are."""
     # clipping refuses what is not finite in the one pass there is
     X = features(estimator, X, reset=False, finite=False)
-    y = column_or_1d(y)
+    y = column_or_1d(label_array(y))
     check_consistent_length(X, y)
     return PrivateRows(as_row_blocks(X, y, labels=labels), ball)
 
 
+@discreet
 def features(
     estimator: Any, X: MatrixLike, *, reset: bool, finite: bool = True
 ) -> MatrixLike:
@@ -81,26 +103,52 @@ def features(
         )
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     for start in range(0, X.shape[0], _FRAME_ROWS):
-        check_array(X.iloc[start : start + _FRAME_ROWS], dtype="numeric")
+        block = X.iloc[start : start + _FRAME_ROWS]
+        check_array(block, dtype="numeric", input_name="X", estimator=estimator)
     return X
 
 
 def _is_mixed_frame(X: MatrixLike) -> bool:
     """Return whether converting the frame whole would copy the table."""
-    if not (hasattr(X, "iloc") and hasattr(X, "dtypes")) or min(X.shape) < 1:
+    is_frame = hasattr(X, "iloc") and getattr(X, "ndim", 0) == 2
+    if not is_frame or min(X.shape) < 1:
         return False
     dtypes = list(X.dtypes)
+    if all(hasattr(dtype, "fill_value") for dtype in dtypes):
+        return False  # pandas' sparse columns become one sparse matrix
     plain = all(isinstance(dtype, np.dtype) for dtype in dtypes)
     numeric = all(getattr(dtype, "kind", "O") in "fiub" for dtype in dtypes)
     return numeric and not (plain and len(set(dtypes)) == 1)
 
 
-def _targets(y: MatrixLike, *, declared: bool) -> MatrixLike:
+def _targets(y: MatrixLike) -> MatrixLike:
+    """Return labels whose set is to be read, as scikit-learn wants them."""
     y = column_or_1d(y, warn=True)
     check_array(y, ensure_2d=False, dtype=None, input_name="y")
-    if not declared:
-        check_classification_targets(y)
+    check_classification_targets(y)
     return y
+
+
+def _declared_targets(y: MatrixLike, labels: Labels) -> MatrixLike:
+    """Return labels of which only the declared ones count, each in its own type."""
+    y = column_or_1d(label_array(y), warn=True)
+    kinds = {_KINDS.get(y.dtype.kind), _KINDS.get(labels.classes.dtype.kind)}
+    if kinds == {"text", "numbers"}:
+        raise ValueError(
+            "y and classes are of different kinds: one holds text, the other numbers, "
+            "so no label can be one of the classes. Declare the classes as they stand "
+            "in y; inside a meta-estimator that encodes labels, classes=[0, 1]."
+        )
+    if y.dtype == object:
+        if np.any(np.frompyfunc(_is_not_finite, 1, 1)(y)):
+            raise ValueError("Input y contains NaN or infinity.")
+    elif y.dtype.kind == "f":
+        check_array(y, ensure_2d=False, dtype=None, input_name="y")
+    return y
+
+
+def _is_not_finite(label: object) -> bool:
+    return isinstance(label, float) and not math.isfinite(label)
 
 
 def _read_labels(y: MatrixLike) -> Labels:
@@ -109,7 +157,7 @@ def _read_labels(y: MatrixLike) -> Labels:
     if observed.size > 2:
         raise ValueError(
             "Only binary classification is supported. The type of the target is "
-            f"multiclass: y holds {observed.size} different labels. Allowed: two. "
+            "multiclass: y holds more than two different labels. Allowed: two. "
             "Declare the two labels of interest with classes=[...]; rows with any "
             "other label then count for nothing."
         )

@@ -16,6 +16,7 @@ from skdp.accounting import PrivacyPart, PrivacySpent
 from skdp.exceptions import NotForReleaseWarning
 from skdp.linear_model._base import PrivateEstimatorMixin
 from skdp.linear_model._door import enter_query, enter_training, features
+from skdp.linear_model._margins import margins
 from skdp.linear_model._settings import LinearSettings, read_settings
 from skdp.mechanisms import ObjectivePerturbation
 from skdp.pdp import published_loss
@@ -45,8 +46,9 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
         clipped to it in ``fit`` (not in ``predict``). It is public: never choose it by
         looking at the data.
     classes : list of two labels, default=None
-        The public label set. None reads it from ``y``, warns, and records the
-        assumption. Rows whose label is not in it get weight zero.
+        The public label set, as it stands in ``y`` (``[0, 1]`` inside meta-estimators
+        that encode labels). None reads it from ``y``, warns, and records the
+        assumption. Rows whose label is not in it, or is missing, get weight zero.
     alpha : float or "auto", default="auto"
         Ridge on the *sum* of the losses (``1 / C`` in scikit-learn). The value used,
         ``alpha_``, is never below the floor that the guarantee needs; ``"auto"`` is
@@ -249,8 +251,7 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
         check_is_fitted(self)
         X = features(self, X, reset=False)
         values = X.to_numpy(dtype=np.float64) if hasattr(X, "to_numpy") else X
-        margin: FloatArray = values @ self.coef_[0] + self.intercept_[0]
-        return margin
+        return margins(values, self.coef_[0], float(self.intercept_[0]))
 
     def predict(self, X: MatrixLike) -> Any:
         """Return the more likely label of each row.
@@ -323,8 +324,8 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
             Their labels.
         rho : float, default=1e-6
             Probability, over the noise of the fit, that the bound fails for one row
-            fixed beforehand; in (0, 1). Pure fits (delta = 0) do not use it: their
-            bound fails with probability below 1e-12.
+            fixed beforehand; from 1e-300, below 1. Pure fits (delta = 0) do not use it:
+            their bound fails with probability below 1e-12.
 
         Returns
         -------
@@ -334,15 +335,15 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
         Raises
         ------
         ValueError
-            If ``rho`` is not in (0, 1) or the shapes do not fit.
+            If ``rho`` is out of range or the shapes do not fit.
         """
         check_is_fitted(self)
         if y is None:
             X, y = _one_person(X)
-        allowed = "0 < rho < 1"
+        allowed = "1e-300 <= rho < 1"
         remedy = "Use the default 1e-6."
         rho = check_real("rho", rho, allowed=allowed, remedy=remedy)
-        if not 0.0 < rho < 1.0:
+        if not 1e-300 <= rho < 1.0:
             raise ValueError(
                 f"rho is out of range, got {rho!r}. Allowed: {allowed}. {remedy}"
             )

@@ -1,6 +1,5 @@
 """The public settings of a private linear model, checked before any row is read."""
 
-import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,6 +15,9 @@ from skdp.random import RandomSource, as_random_source
 from skdp.rows import L2Ball, Labels
 
 __all__ = ["LinearSettings", "read_settings"]
+
+#: A larger ridge would leave coefficients too small to compute with.
+_MAX_ALPHA = 1e150
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +93,12 @@ def _alpha(alpha: object) -> float | Literal["auto"]:
         return "auto"
     remedy = "Use 'auto' for the smallest ridge that keeps the noise at its minimum."
     number = check_real(
-        "alpha", alpha, allowed="'auto' or a finite number >= 0", remedy=remedy
+        "alpha", alpha, allowed="'auto' or a number from 0 to 1e150", remedy=remedy
     )
-    if not 0.0 <= number < math.inf:
+    if not 0.0 <= number <= _MAX_ALPHA:
         raise ValueError(
-            f"alpha is out of range, got {alpha!r}. Allowed: 'auto' or a finite number "
-            f">= 0. {remedy}"
+            f"alpha is out of range, got {alpha!r}. Allowed: 'auto' or a number from 0 "
+            f"to {_MAX_ALPHA:g}. {remedy}"
         )
     return number
 

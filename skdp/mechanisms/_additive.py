@@ -6,6 +6,7 @@ v        the computed statistic f(D), shape (d,)                -> ``data``
 Delta    bound on the L2 error of its computation                -> ``smoothing.error``
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -13,9 +14,10 @@ import numpy as np
 
 from skdp._typing import FloatArray
 from skdp.accounting import Adjacency
-from skdp.mechanisms._base import AdjacentPair, Mechanism, Release
+from skdp.mechanisms._base import AdjacentPair, Mechanism, Release, require
+from skdp.mechanisms._calibration import DOWN
 from skdp.mechanisms._noise import GaussianNoise, KNormNoise
-from skdp.mechanisms._smoothing import LatticeSmoothing
+from skdp.mechanisms._smoothing import LatticeSmoothing, check_step
 from skdp.random import RandomSource
 
 __all__ = ["RELATIVE_ERROR", "AdditiveNoise"]
@@ -34,6 +36,16 @@ class AdditiveNoise(Mechanism[FloatArray, FloatArray]):
     smoothing: LatticeSmoothing
     adjacency: Adjacency = Adjacency.ADD_REMOVE
 
+    def __post_init__(self) -> None:
+        """Refuse fields with which the guarantee would not hold."""
+        object.__setattr__(self, "adjacency", Adjacency(self.adjacency))
+        require(0.0 < self.l2_sensitivity < math.inf, "l2_sensitivity must be above 0")
+        check_step(self.noise_law, self.smoothing, self.n_features, self.adjacency)
+        require(
+            self.smoothing.error >= RELATIVE_ERROR * self.noise_law.scale * DOWN,
+            "smoothing.error must cover the rounding of the noisy statistic",
+        )
+
     @property
     def sensitivity_ratio(self) -> float:
         """L2 sensitivity over the noise scale."""
@@ -42,7 +54,8 @@ class AdditiveNoise(Mechanism[FloatArray, FloatArray]):
     def _assumptions(self) -> tuple[str, ...]:
         return (
             f"L2 sensitivity <= {self.l2_sensitivity:.6g} (by the caller)",
-            f"error of the computed statistic <= {self.smoothing.error:.3g}",
+            "error of the computed statistic, noise added, "
+            f"<= {self.smoothing.error:.3g}",
         )
 
     def release(self, data: FloatArray, source: RandomSource) -> Release[FloatArray]:

@@ -9,7 +9,7 @@ from skdp._typing import FloatArray
 from skdp.accounting import Guarantee
 from skdp.random import RandomSource
 
-__all__ = ["AdjacentPair", "Mechanism", "Release"]
+__all__ = ["AdjacentPair", "Mechanism", "Release", "require"]
 
 Data = TypeVar("Data")
 Out = TypeVar("Out")
@@ -103,3 +103,15 @@ class Mechanism(ABC, Generic[Data, Out]):
     @abstractmethod
     def audit_instances(cls) -> Iterator[Self]:
         """Yield small, medium and extreme parameters for the audits."""
+
+
+def require(holds: bool, what: str) -> None:
+    """Raise unless a condition between the public fields of a mechanism holds.
+
+    Mechanisms may be built by hand; one whose parts do not fit would state a guarantee
+    that its release does not keep.
+    """
+    if not holds:
+        raise ValueError(
+            f"the fields of the mechanism do not fit: {what}. Build it with calibrate."
+        )

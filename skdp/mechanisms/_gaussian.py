@@ -16,9 +16,9 @@ from skdp.accounting import (
     GaussianDP,
     Guarantee,
     SmoothedGaussianDP,
-    ZeroConcentratedDP,
 )
 from skdp.mechanisms._additive import RELATIVE_ERROR, AdditiveNoise
+from skdp.mechanisms._base import require
 from skdp.mechanisms._calibration import analytic_mu, largest_mu
 from skdp.mechanisms._noise import GaussianNoise
 from skdp.mechanisms._smoothing import LatticeSmoothing
@@ -99,13 +99,19 @@ class GaussianMechanism(AdditiveNoise):
             adjacency=target.adjacency,
         )
 
+    def __post_init__(self) -> None:
+        """Refuse fields with which the guarantee would not hold."""
+        require(
+            isinstance(self.noise_law, GaussianNoise), "noise_law must be GaussianNoise"
+        )
+        AdditiveNoise.__post_init__(self)
+
     @property
     def guarantee(self) -> Guarantee:
         """Guarantee of one release, smoothing step included."""
-        step = self.smoothing.guarantee
         return SmoothedGaussianDP(
             self.sensitivity_ratio,
-            step.rho if isinstance(step, ZeroConcentratedDP) else 0.0,
+            self.smoothing.rho,
             adjacency=self.adjacency,
             assumptions=self._assumptions(),
             source=_SOURCE,

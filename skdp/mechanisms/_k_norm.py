@@ -12,6 +12,7 @@ from typing import Self
 
 from skdp.accounting import Guarantee, PureDP
 from skdp.mechanisms._additive import RELATIVE_ERROR, AdditiveNoise
+from skdp.mechanisms._base import require
 from skdp.mechanisms._calibration import DOWN
 from skdp.mechanisms._noise import KNormNoise
 from skdp.mechanisms._smoothing import LatticeSmoothing
@@ -93,13 +94,16 @@ class KNormMechanism(AdditiveNoise):
             adjacency=target.adjacency,
         )
 
+    def __post_init__(self) -> None:
+        """Refuse fields with which the guarantee would not hold."""
+        require(isinstance(self.noise_law, KNormNoise), "noise_law must be KNormNoise")
+        AdditiveNoise.__post_init__(self)
+
     @property
     def guarantee(self) -> Guarantee:
         """Guarantee of one release, smoothing step included."""
-        step = self.smoothing.guarantee
-        extra = step.epsilon_bound if isinstance(step, PureDP) else 0.0
         return PureDP(
-            self.sensitivity_ratio + extra,
+            self.sensitivity_ratio + self.smoothing.epsilon,
             adjacency=self.adjacency,
             assumptions=self._assumptions(),
             source=_SOURCE,

@@ -26,10 +26,10 @@ from skdp.accounting import (
     Guarantee,
     ObjectivePerturbationDP,
     PureDP,
-    ZeroConcentratedDP,
 )
 from skdp.losses import LogisticLoss
-from skdp.mechanisms._base import AdjacentPair, Mechanism, Release
+from skdp.mechanisms._base import AdjacentPair, Mechanism, Release, require
+from skdp.mechanisms._calibration import DOWN
 from skdp.mechanisms._noise import GaussianNoise, KNormNoise
 from skdp.mechanisms._ridge import (
     GaussianPlan,
@@ -38,7 +38,7 @@ from skdp.mechanisms._ridge import (
     plan_gaussian,
     plan_pure,
 )
-from skdp.mechanisms._smoothing import LatticeSmoothing
+from skdp.mechanisms._smoothing import LatticeSmoothing, check_step
 from skdp.random import RandomSource
 from skdp.rows import L2Ball, PrivateRows, as_row_blocks
 from skdp.solvers import Objective, minimise
@@ -110,6 +110,18 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
     adjacency: Adjacency = Adjacency.ADD_REMOVE
     loss: LogisticLoss = field(default_factory=LogisticLoss)
 
+    def __post_init__(self) -> None:
+        """Refuse fields with which the guarantee would not hold."""
+        object.__setattr__(self, "adjacency", Adjacency(self.adjacency))
+        require(type(self.loss) is LogisticLoss, "the proof is for the logistic loss")
+        require(0.0 < self.radius < math.inf, "radius must be above 0")
+        require(0.0 < self.alpha < math.inf, "alpha must be above 0")
+        check_step(self.noise_law, self.smoothing, self.n_coefficients, self.adjacency)
+        require(
+            self.smoothing.error >= 2 * self.gradient_tol / self.alpha * DOWN,
+            "smoothing.error must be at least 2 gradient_tol / alpha",
+        )
+
     @classmethod
     def calibrate(
         cls,
@@ -151,6 +163,7 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
         >>> round(1 / pure.noise_law.scale, 6)  # 0.99 epsilon / R
         0.495
         """
+        require(0.0 < radius < math.inf, "radius must be a finite number above 0")
         delta = target.delta_bound if isinstance(target, ApproximateDP) else 0.0
         epsilon, adjacency = target.epsilon_bound, target.adjacency
         plan: GaussianPlan | PurePlan
@@ -199,19 +212,19 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
     @property
     def guarantee(self) -> Guarantee:
         """Guarantee of one release, smoothing step included."""
-        return self._joint_guarantee(self.smoothing.guarantee)
+        return self._joint_guarantee(smoothed=True)
 
     @property
     def ideal_guarantee(self) -> Guarantee:
         """Guarantee of the exact minimiser alone."""
-        return self._joint_guarantee(None)
+        return self._joint_guarantee(smoothed=False)
 
-    def _joint_guarantee(self, smoothing: Guarantee | None) -> Guarantee:
+    def _joint_guarantee(self, *, smoothed: bool) -> Guarantee:
         if isinstance(self.noise_law, GaussianNoise):
             return ObjectivePerturbationDP(
                 self.sensitivity_ratio,
                 self.curvature,
-                smoothing.rho if isinstance(smoothing, ZeroConcentratedDP) else 0.0,
+                self.smoothing.rho if smoothed else 0.0,
                 adjacency=self.adjacency,
                 assumptions=self._assumptions(),
                 source=_SOURCE,
@@ -219,9 +232,8 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
         main = _pure_loss(self.sensitivity_ratio, self.curvature)
         if self.adjacency is Adjacency.REPLACE_ONE:
             main *= 2  # one removal and one addition
-        extra = smoothing.epsilon_bound if isinstance(smoothing, PureDP) else 0.0
         return PureDP(
-            main + extra,
+            main + (self.smoothing.epsilon if smoothed else 0.0),
             adjacency=self.adjacency,
             assumptions=self._assumptions(),
             source=_SOURCE,

@@ -24,13 +24,18 @@ import numpy as np
 
 from skdp._typing import FloatArray
 from skdp.accounting import Adjacency, Guarantee, PureDP, ZeroConcentratedDP
-from skdp.mechanisms._base import AdjacentPair, Mechanism, Release
+from skdp.mechanisms._base import AdjacentPair, Mechanism, Release, require
+from skdp.mechanisms._noise import GaussianNoise, KNormNoise
 from skdp.random import RandomSource, discrete_gaussian, discrete_laplace
 
-__all__ = ["LatticeLaw", "LatticeSmoothing"]
+__all__ = ["LatticeLaw", "LatticeSmoothing", "check_step"]
 
 #: Relative slack that keeps rounded public numbers on the private side.
 _UP = 1.0 + 2.0**-40
+
+
+#: Errors below this would leave the range in which a lattice can be formed.
+_SMALLEST = 1e-280
 
 
 class LatticeLaw(Enum):
@@ -40,9 +45,11 @@ class LatticeLaw(Enum):
     LAPLACE = "discrete Laplace"
 
 
-def _power_of_two_below(x: float) -> float:
-    """Return the largest power of two that is at most ``x``."""
-    return math.ldexp(1.0, math.frexp(x)[1] - 1)
+def _grid(error: float, n_features: int) -> float:
+    """Return the largest power of two that is at most ``error / (8 sqrt(d))``."""
+    require(error >= _SMALLEST, f"error must be a number from {_SMALLEST:g}")
+    step = error / (8 * math.sqrt(n_features))
+    return math.ldexp(1.0, math.frexp(step)[1] - 1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,6 +101,22 @@ class LatticeSmoothing(Mechanism[FloatArray, FloatArray]):
     multiple: float
     adjacency: Adjacency = Adjacency.ADD_REMOVE
 
+    def __post_init__(self) -> None:
+        """Refuse fields with which the guarantee would not hold."""
+        object.__setattr__(self, "adjacency", Adjacency(self.adjacency))
+        object.__setattr__(self, "law", LatticeLaw(self.law))
+        require(self.n_features >= 1, "n_features must be at least 1")
+        require(1.0 <= self.multiple < math.inf, "multiple must be a number from 1")
+        require(
+            _SMALLEST <= self.error < math.inf,
+            f"error must be a number from {_SMALLEST:g}; a ridge so large or rows so "
+            "short leave nothing to compute with",
+        )
+        require(
+            self.grid > 0.0 and math.frexp(self.grid)[0] == 0.5,
+            "grid must be a power of two",
+        )
+
     @classmethod
     def concentrated(
         cls,
@@ -104,7 +127,7 @@ class LatticeSmoothing(Mechanism[FloatArray, FloatArray]):
         adjacency: Adjacency = Adjacency.ADD_REMOVE,
     ) -> Self:
         """Return the discrete Gaussian adapter that costs at most mu^2/2 in zCDP."""
-        grid = _power_of_two_below(error / (8 * math.sqrt(n_features)))
+        grid = _grid(error, n_features)
         shift = 2 * error / grid + math.sqrt(n_features)
         return cls(
             law=LatticeLaw.GAUSSIAN,
@@ -125,9 +148,8 @@ class LatticeSmoothing(Mechanism[FloatArray, FloatArray]):
         adjacency: Adjacency = Adjacency.ADD_REMOVE,
     ) -> Self:
         """Return the discrete Laplace adapter that costs at most ``epsilon``."""
-        root = math.sqrt(n_features)
-        grid = _power_of_two_below(error / (8 * root))
-        shift = 2 * root * error / grid + n_features
+        grid = _grid(error, n_features)
+        shift = 2 * math.sqrt(n_features) * error / grid + n_features
         return cls(
             law=LatticeLaw.LAPLACE,
             error=error,
@@ -148,16 +170,29 @@ class LatticeSmoothing(Mechanism[FloatArray, FloatArray]):
         return self.grid
 
     @property
+    def rho(self) -> float:
+        """Cost of the discrete Gaussian in zero-concentrated DP; inf for Laplace."""
+        if self.law is LatticeLaw.LAPLACE:
+            return math.inf
+        shift = 2 * self.error / self.grid + math.sqrt(self.n_features)
+        return 0.5 * (shift / self.multiple) ** 2
+
+    @property
+    def epsilon(self) -> float:
+        """Cost of the discrete Laplace in nats; inf for Gaussian."""
+        if self.law is LatticeLaw.GAUSSIAN:
+            return math.inf
+        d = self.n_features
+        return (2 * math.sqrt(d) * self.error / self.grid + d) / self.multiple
+
+    @property
     def guarantee(self) -> Guarantee:
         """Guarantee of one release, from the shift in lattice steps."""
-        d, steps = self.n_features, 2 * self.error / self.grid
         if self.law is LatticeLaw.GAUSSIAN:
-            shift = (steps + math.sqrt(d)) / self.multiple
             return ZeroConcentratedDP(
-                0.5 * shift**2, adjacency=self.adjacency, source=_SOURCE
+                self.rho, adjacency=self.adjacency, source=_SOURCE
             )
-        shift = (math.sqrt(d) * steps + d) / self.multiple
-        return PureDP(shift, adjacency=self.adjacency, source=_SOURCE)
+        return PureDP(self.epsilon, adjacency=self.adjacency, source=_SOURCE)
 
     @property
     def ideal_guarantee(self) -> Guarantee:
@@ -220,3 +255,32 @@ def _extreme_directions(d: int) -> Iterator[tuple[str, FloatArray]]:
     axis[0] = 1.0
     yield "opposite ends along an axis", axis
     yield "opposite ends along the diagonal", np.full(d, 1 / math.sqrt(d))
+
+
+def check_step(
+    noise_law: GaussianNoise | KNormNoise,
+    smoothing: LatticeSmoothing,
+    n_features: int,
+    adjacency: Adjacency,
+) -> None:
+    """Refuse a smoothing step that is not the one its mechanism's proof speaks of."""
+    gaussian = isinstance(noise_law, GaussianNoise)
+    expected = LatticeLaw.GAUSSIAN if gaussian else LatticeLaw.LAPLACE
+    require(
+        gaussian or isinstance(noise_law, KNormNoise),
+        "noise_law must be GaussianNoise or KNormNoise",
+    )
+    require(0.0 < noise_law.scale < math.inf, "noise_law.scale must be above 0")
+    require(
+        smoothing.law is expected,
+        "Gaussian noise goes with the discrete Gaussian, K-norm noise with the "
+        "discrete Laplace law",
+    )
+    require(
+        smoothing.n_features == n_features,
+        "smoothing.n_features must be the length of the released vector",
+    )
+    require(
+        smoothing.adjacency is adjacency,
+        "smoothing.adjacency must be that of the mechanism",
+    )

@@ -13,7 +13,6 @@ import numpy as np
 from scipy.special import ndtri
 
 from skdp._typing import FloatArray
-from skdp.accounting import PureDP, ZeroConcentratedDP
 from skdp.mechanisms import GaussianNoise, ObjectivePerturbation
 from skdp.pdp._terms import MarginTerms, margin_terms
 from skdp.rows import PrivateRows
@@ -63,8 +62,10 @@ def published_loss(
     bound = _Gaussian if isinstance(mechanism.noise_law, GaussianNoise) else _Pure
     of_block = bound(mechanism, rho)
     terms = margin_terms(rows, mechanism.loss, theta)
-    # a row of weight zero is no part of the objective
-    blocks = [np.where(block.declared, of_block(block), 0.0) for block in terms]
+    # e^xi overflows only when the noise dwarfs everything: then nothing is known
+    with np.errstate(over="ignore", invalid="ignore"):
+        # a row of weight zero is no part of the objective
+        blocks = [np.where(block.declared, of_block(block), 0.0) for block in terms]
     return np.concatenate(blocks) if blocks else np.zeros(0)
 
 
@@ -90,26 +91,27 @@ class _Bound:
 
 class _Gaussian(_Bound):
     def __init__(self, mechanism: ObjectivePerturbation, rho: float) -> None:
-        t = math.sqrt(2 * math.log(2 / (_LATTICE_SHARE * rho)))
+        t = math.sqrt(2 * (math.log(2 / _LATTICE_SHARE) - math.log(rho)))
         super().__init__(mechanism, t)
-        step = mechanism.smoothing.guarantee
-        step_rho = step.rho if isinstance(step, ZeroConcentratedDP) else 0.0
+        step_rho = mechanism.smoothing.rho
         self._z = -float(ndtri(_NOISE_SHARE * rho / 2))
         self._smoothing = step_rho + math.sqrt(2 * step_rho) * t
 
     def __call__(self, terms: MarginTerms) -> FloatArray:
         m, jacobian = self._parts(terms)
-        return jacobian + m * (m / 2 + self._z) + self._smoothing
+        loss = jacobian + m * (m / 2 + self._z) + self._smoothing
+        return np.where(np.isnan(loss), np.inf, loss)
 
 
 class _Pure(_Bound):
     def __init__(self, mechanism: ObjectivePerturbation, rho: float) -> None:
         del rho  # certain up to the tail of the smoothing noise
         super().__init__(mechanism, _LAPLACE_RADIUS)
-        step = mechanism.smoothing.guarantee
-        self._smoothing = step.epsilon_bound if isinstance(step, PureDP) else 0.0
+        self._smoothing = mechanism.smoothing.epsilon
         self._worst = mechanism.guarantee.epsilon(0.0)
 
     def __call__(self, terms: MarginTerms) -> FloatArray:
         m, jacobian = self._parts(terms)
-        return np.minimum(m + jacobian + self._smoothing, self._worst)
+        loss = m + jacobian + self._smoothing
+        # fmin: a bound that is no number is no bound
+        return np.fmin(loss, self._worst)

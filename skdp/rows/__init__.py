@@ -5,4 +5,11 @@ from skdp.rows._l2ball import L2Ball
 from skdp.rows._labels import Labels
 from skdp.rows._private import PrivateRows
 
-__all__ = ["L2Ball", "Labels", "PrivateRows", "RowBlocks", "as_row_blocks"]
+__all__ = [
+    "L2Ball",
+    "Labels",
+    "PrivateRows",
+    "RowBlocks",
+    "as_row_blocks",
+    "label_array",
+]

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from skdp._typing import FloatArray
+from skdp.rows._labels import Labels
 
 __all__ = [
     "BLOCK_ELEMENTS",
@@ -40,6 +41,8 @@ class ArrayBlocks:
     block_rows : int, optional
     starts : sequence of int, optional
         First rows of the blocks; all of them by default.
+    labels : Labels, optional
+        What encoded ``y``.
     """
 
     def __init__(
@@ -48,7 +51,10 @@ class ArrayBlocks:
         y: np.ndarray,
         block_rows: int | None = None,
         starts: range | None = None,
+        *,
+        labels: Labels | None = None,
     ) -> None:
+        self.labels = labels
         self._X, self._y = X, y
         self._block_rows = block_rows or default_block_rows(X.shape[1])
         self._starts = starts or range(0, X.shape[0], self._block_rows)

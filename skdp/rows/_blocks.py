@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from skdp._typing import FloatArray, MatrixLike
 from skdp.rows._array import ArrayBlocks
 from skdp.rows._frame import FrameBlocks
-from skdp.rows._labels import Labels
+from skdp.rows._labels import Labels, as_signs
 from skdp.rows._sparse import SparseBlocks
 from skdp.rows._stream import StreamBlocks
 
@@ -41,6 +41,11 @@ class RowBlocks(Protocol):
     @property
     def n_features(self) -> int:
         """Number of columns of X."""
+        ...
+
+    @property
+    def labels(self) -> Labels | None:
+        """What encoded the labels, None when they came encoded."""
         ...
 
     def __iter__(self) -> Iterator[tuple[MatrixLike, FloatArray]]:
@@ -72,7 +77,8 @@ def as_row_blocks(
         or an object whose ``__iter__`` opens the files again. A generator is not one.
         Blocks pass through unchanged.
     y : array-like of shape (n,), optional
-        Encoded labels in {-1, 0, +1}, or raw ones with ``labels``. None means labels 0
+        Encoded labels in {-1, 0, +1} (any other number counts as 0), or raw ones with
+        ``labels``. None means labels 0
         (rows without a label), or chunks that bring their own.
     labels : Labels, optional
         Encodes raw labels block by block.
@@ -109,7 +115,7 @@ def as_row_blocks(
     if _is_table(X):
         return table(X, y)
     if hasattr(X, "__iter__") and not hasattr(X, "__next__") and y is None:
-        return StreamBlocks(X, table)
+        return StreamBlocks(X, table, labels)
     raise TypeError(
         f"X cannot be read in blocks, got {type(X).__name__}. Allowed: an array, a "
         "memory map, a sparse array, a DataFrame, or a re-iterable of (X, y) chunks "
@@ -143,10 +149,10 @@ def _table_blocks(
             )
     signs = _signs(X.shape[0], y, labels)
     if sp.issparse(X):
-        return SparseBlocks(X, signs, block_rows)
+        return SparseBlocks(X, signs, block_rows, labels=labels)
     if _is_frame(X):
-        return FrameBlocks(X, signs, block_rows)
-    return ArrayBlocks(X, signs, block_rows)
+        return FrameBlocks(X, signs, block_rows, labels=labels)
+    return ArrayBlocks(X, signs, block_rows, labels=labels)
 
 
 def _signs(n_rows: int, y: MatrixLike, labels: Labels | None) -> np.ndarray:
@@ -164,4 +170,4 @@ def _signs(n_rows: int, y: MatrixLike, labels: Labels | None) -> np.ndarray:
             f"y is not encoded, got dtype {signs.dtype}. Allowed: numbers -1, 0 and "
             "+1. Pass labels=Labels(classes) to encode raw labels."
         )
-    return signs
+    return signs if labels is not None else as_signs(signs)

@@ -6,6 +6,7 @@ import numpy as np
 
 from skdp._typing import FloatArray, MatrixLike
 from skdp.rows._array import default_block_rows, part_starts
+from skdp.rows._labels import Labels
 
 __all__ = ["FrameBlocks"]
 
@@ -25,6 +26,8 @@ class FrameBlocks:
     block_rows : int, optional
     starts : range, optional
         First rows of the blocks; all of them by default.
+    labels : Labels, optional
+        What encoded ``y``.
     """
 
     def __init__(
@@ -33,7 +36,10 @@ class FrameBlocks:
         y: np.ndarray,
         block_rows: int | None = None,
         starts: range | None = None,
+        *,
+        labels: Labels | None = None,
     ) -> None:
+        self.labels = labels
         self._X, self._y = X, y
         rows = block_rows or _BLOCK_FACTOR * default_block_rows(X.shape[1])
         self._block_rows = rows

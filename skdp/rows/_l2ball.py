@@ -135,7 +135,13 @@ class L2Ball:
         ValueError
             If an entry is not finite.
         """
-        X = X if sp.issparse(X) else np.asarray(X)
+        sparse = bool(sp.issparse(X))
+        X = X if sparse else np.asarray(X)
+        if sparse and not X.has_canonical_format:
+            raise ValueError(
+                "X holds duplicate or unsorted sparse entries, whose norm cannot be "
+                "read off. Allowed: canonical CSR. Call X.sum_duplicates() before."
+            )
         ulps = max(_SLACK_ULPS, X.shape[1] // _COLUMNS_PER_ULP)
         bound = self.data_norm * (1.0 - ulps * float(np.finfo(np.float64).eps))
         squares = squared_norms(X)

@@ -1,10 +1,12 @@
 """The public label set of a binary problem, and how labels become signs."""
 
+from typing import Any
+
 import numpy as np
 
-from skdp._typing import ArrayLike, FloatArray
+from skdp._typing import ArrayLike, BoolArray, FloatArray
 
-__all__ = ["Labels"]
+__all__ = ["Labels", "as_signs", "label_array"]
 
 
 class Labels:
@@ -72,12 +74,42 @@ class Labels:
         -------
         signs : ndarray of shape (n,), float64
         """
-        given = np.asarray(y)
-        marks = [np.asarray(given == c, dtype=bool) for c in self.classes.tolist()]
+        given = label_array(y)
+        marks = [_equal(given, label) for label in self.classes.tolist()]
         if len(marks) == 1:
             return -marks[0].astype(np.float64)
         signs: FloatArray = np.subtract(marks[1], marks[0], dtype=np.float64)
         return signs
+
+
+def label_array(y: Any) -> np.ndarray:
+    """Return labels as an array in which each keeps its own type.
+
+    NumPy would turn the list ``[0, 1, "?"]`` into three strings, so that one person's
+    label changes everybody's. What has a dtype keeps it; anything else becomes objects.
+    """
+    return np.asarray(y) if hasattr(y, "dtype") else _as_objects(y)
+
+
+def as_signs(y: ArrayLike) -> FloatArray:
+    """Return encoded labels, with 0 for whatever is not -1, 0 or +1, NaN included."""
+    signs = np.asarray(y, dtype=np.float64)
+    return np.where(np.abs(signs) == 1.0, signs, 0.0)
+
+
+def _equal(given: np.ndarray, label: object) -> BoolArray:
+    """Return where ``given`` equals ``label``; a missing value equals nothing."""
+    try:
+        marks = np.asarray(given == label, dtype=bool)
+    except TypeError:  # pandas' NA has no truth value
+        marks = np.frompyfunc(lambda v: _same(v, label), 1, 1)(given).astype(bool)
+    # kinds that cannot be compared at all give one False for everybody
+    return np.broadcast_to(marks, given.shape)
+
+
+def _same(value: Any, label: object) -> bool:
+    result: Any = value == label
+    return isinstance(result, bool | np.bool_) and bool(result)
 
 
 def _as_objects(values: ArrayLike) -> np.ndarray:

@@ -4,10 +4,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from skdp._typing import FloatArray
+from skdp.rows._array import ArrayBlocks
 from skdp.rows._blocks import RowBlocks
+from skdp.rows._frame import FrameBlocks
+from skdp.rows._guarded import GuardedBlocks
 from skdp.rows._l2ball import L2Ball
+from skdp.rows._sparse import SparseBlocks
+from skdp.rows._stream import StreamBlocks
 
 __all__ = ["PrivateRows"]
+
+#: Blocks whose labels and sparse entries were checked when they were made.
+_OWN = (ArrayBlocks, FrameBlocks, GuardedBlocks, SparseBlocks, StreamBlocks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +45,11 @@ class PrivateRows:
 
     blocks: RowBlocks
     ball: L2Ball
+
+    def __post_init__(self) -> None:
+        """Guard blocks that are not this package's own."""
+        if type(self.blocks) not in _OWN:
+            object.__setattr__(self, "blocks", GuardedBlocks(self.blocks))
 
     @property
     def n_coefficients(self) -> int:

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from skdp._typing import FloatArray, MatrixLike
 from skdp.rows._array import BLOCK_ELEMENTS, part_starts
+from skdp.rows._labels import Labels
 
 __all__ = ["SparseBlocks"]
 
@@ -24,6 +25,8 @@ class SparseBlocks:
     block_rows : int, optional
     starts : range, optional
         First rows of the blocks; all of them by default.
+    labels : Labels, optional
+        What encoded ``y``.
     """
 
     def __init__(
@@ -32,7 +35,10 @@ class SparseBlocks:
         y: np.ndarray,
         block_rows: int | None = None,
         starts: range | None = None,
+        *,
+        labels: Labels | None = None,
     ) -> None:
+        self.labels = labels
         self._X = sp.csr_array(X)
         # duplicates would make the norm of a row wrong; a user's array is not changed
         if not self._X.has_canonical_format:

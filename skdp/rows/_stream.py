@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from skdp._typing import FloatArray, MatrixLike
+from skdp.rows._labels import Labels
 
 __all__ = ["StreamBlocks"]
 
@@ -22,13 +23,17 @@ class StreamBlocks:
     chunks : re-iterable of (X, y)
     open_chunk : callable
         Turns the ``X`` and ``y`` of a chunk into blocks.
+    labels : Labels, optional
+        What encodes the labels of the chunks.
     """
 
     def __init__(
         self,
         chunks: Iterable[Any],
         open_chunk: Callable[[MatrixLike, MatrixLike], Any],
+        labels: Labels | None = None,
     ) -> None:
+        self.labels = labels
         self._chunks, self._open_chunk = chunks, open_chunk
         self._checked = False
         first = next(iter(chunks), None)
@@ -55,7 +60,7 @@ class StreamBlocks:
                 )
             for X, y in blocks:
                 if not self._checked:
-                    _check_finite(X, y)
+                    _check_finite(X)
                 yield X, y
         self._checked = True
 
@@ -75,10 +80,10 @@ class StreamBlocks:
         return self._open_chunk(X, y)
 
 
-def _check_finite(X: MatrixLike, y: FloatArray) -> None:
+def _check_finite(X: MatrixLike) -> None:
     """Raise, without a word on where or what, if a value is not finite."""
     values = X if isinstance(X, np.ndarray) else X.data
-    if not (np.isfinite(values).all() and np.isfinite(y).all()):
+    if not np.isfinite(values).all():
         raise ValueError(
             "a chunk contains NaN or infinity. Allowed: finite numbers. Clean the rows "
             "before they enter; this error itself tells something about them."

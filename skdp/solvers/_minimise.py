@@ -1,5 +1,6 @@
 """Minimise the perturbed objective, and certify the answer."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,6 +45,11 @@ def minimise(objective: Objective, *, gradient_tol: float) -> Solution:
     solution : Solution
         The distance to the minimiser is at most ``gradient_tol / alpha``.
 
+    Raises
+    ------
+    ValueError
+        If the gradient is not a number, which finite rows within a ball never cause.
+
     Notes
     -----
     The start is found on parts of the table, then quasi-Newton steps on the whole lead
@@ -82,6 +88,11 @@ def minimise(objective: Objective, *, gradient_tol: float) -> Solution:
     with np.errstate(all="ignore"):
         theta, model = warm_start(problem)
         descent = Descent(problem, theta, model)
+        if not math.isfinite(descent.norm):
+            raise ValueError(
+                "the objective is not finite. Allowed: finite rows, labels and linear "
+                "term. Clean the rows before the call."
+            )
         descent.run(gradient_tol / unit)
     return Solution(
         descent.best_theta / unit, descent.best_norm * unit, problem.n_passes

@@ -66,7 +66,8 @@ class Descent:
 
     def run(self, tolerance: float) -> None:
         """Step until the gradient norm is at most ``tolerance``, or is rounding."""
-        while self.best_norm > tolerance and not self._is_rounding():
+        # not `>`: a norm that is no number is no certificate
+        while not self.best_norm <= tolerance and not self._is_rounding():
             before = self.norm
             self.step()
             self.renew = self._model_pays(before, tolerance)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+import sklearn
 from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -72,6 +73,7 @@ class Untouchable:
         ("data_norm", None, TypeError),
         ("alpha", -1, ValueError),
         ("alpha", math.inf, ValueError),
+        ("alpha", 1e308, ValueError),
         ("alpha", "AUTO", TypeError),
         ("classes", [0, 0], ValueError),
         ("classes", [0, 1, 1], ValueError),
@@ -413,6 +415,19 @@ def test_probabilities_are_stable_for_huge_margins():
     assert not np.isnan(loss).any()
 
 
+@pytest.mark.parametrize("hold", [np.asarray, sp.csr_array, pd.DataFrame])
+def test_margins_of_huge_rows_are_numbers(hold):
+    fitted = model().fit(*problem(d=2))
+    fitted.coef_ = np.array([[3.0, -2.0]])
+    X = np.array([[1e308, 1e308], [1e308, -1e308], [1.0, 2.0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        margin = fitted.decision_function(hold(X))
+        p = fitted.predict_proba(hold(X))
+    np.testing.assert_array_equal(margin[:2], [1e308, np.inf])
+    np.testing.assert_array_equal(p[:, 1] > 0.5, margin > 0)
+
+
 def test_one_observed_label_is_predicted_for_everyone():
     X, _ = problem(20)
     with pytest.warns(UserWarning, match="label set"):
@@ -501,7 +516,10 @@ def test_forked_and_joblib_workers_draw_fresh_noise():
 def test_the_card_states_the_guarantee():
     before = model()._repr_html_()
     assert "no privacy spent" in before
-    card = model(delta=1e-6).fit(*problem())._repr_html_()
+    fitted = model(delta=1e-6).fit(*problem())
+    card = fitted._repr_mimebundle_()["text/html"]
+    with sklearn.config_context(display="text"):
+        assert set(fitted._repr_mimebundle_()) == {"text/plain"}
     for part in ("epsilon", "delta", "add-remove", "label set"):
         assert part in card
 

@@ -4,7 +4,9 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 from scipy.special import expit, ndtri
 
 from skdp.accounting import ApproximateDP, PureDP
@@ -27,7 +29,8 @@ def gaussian(alpha=1.0, sigma=2.0, d=2):
     base = ObjectivePerturbation.calibrate(
         ApproximateDP(1.0, 1e-6), radius=1.0, n_coefficients=d
     )
-    return replace(base, alpha=alpha, noise_law=GaussianNoise(sigma))
+    step = replace(base.smoothing, error=2.1e-8 / alpha)
+    return replace(base, alpha=alpha, noise_law=GaussianNoise(sigma), smoothing=step)
 
 
 def test_gold_values_of_members_and_of_a_stranger():
@@ -148,6 +151,34 @@ def test_bound_covers_the_exact_loss_of_members_and_strangers(delta, fit_interce
             labels = np.full(500, label)
             exact = exact_pdp_loss(model, X, y, strangers, labels, signed=False)
             assert (exact <= model.pdp_loss(strangers, labels)).all()
+
+
+@pytest.mark.parametrize(
+    "hold", [np.asfortranarray, pd.DataFrame, sp.csr_array, np.copy, np.ndarray.tolist]
+)
+def test_members_are_found_however_the_table_lies_in_memory(hold):
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1, 1, (200, 37))  # most rows are clipped
+    y = (X[:, 0] > 0).astype(int)
+    model = ObjPertLogisticRegression(classes=[0, 1]).fit(X, y)
+    member = exact_pdp_loss(model, X, y, X, y)
+    asked = exact_pdp_loss(model, X, y, hold(X), y)
+    np.testing.assert_allclose(asked, member, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 1e3])
+def test_the_bound_is_a_number_for_every_epsilon(epsilon, delta):
+    X, y = np.eye(1000)[:4], [0, 1, 1, 0]
+    X[2] *= 1e-200
+    model = ObjPertLogisticRegression(epsilon=epsilon, delta=delta, classes=[0, 1])
+    model.fit(X, y)
+    bounds = [model.pdp_loss(X, y)]
+    bounds += [model.pdp_loss(X, y, rho=rho) for rho in (1e-300, 0.5, 0.999)]
+    assert not np.isnan(bounds).any()
+    if delta == 0.0:
+        assert (np.array(bounds) <= epsilon).all()
 
 
 def test_membership_is_found_by_value_and_may_be_declared():
