@@ -11,5 +11,4 @@ __all__ = [
     "PrivateRows",
     "RowBlocks",
     "as_row_blocks",
-    "label_array",
 ]
