@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,15 +22,16 @@ from skdp.accounting import (
     PureDP,
     compose,
 )
+from skdp.accounting._spent import GRADES, LEVELS
 from skdp.exceptions import PrivacyLeakWarning
+from skdp.linear_model._door import one_person
 from skdp.preprocessing._containers import CONTAINERS, judge_container, parts_of
 from skdp.preprocessing._data_independent import FREE, Verdict, judge
 
 __all__ = ["pdp_loss", "privacy_spent"]
 
-#: From the weakest statement to the strongest.
-LEVELS = ("research", "default", "exact")
-GRADES = ("heuristic", "numerically certified", "proved")
+#: Levels from the weakest claim to the strongest; GRADES stand the other way round.
+_LEVELS = tuple(LEVELS)
 
 #: Steps are judged when asked, and what they were before is not always recorded.
 UNCHANGED = "the steps and their parameters are those of the fit"
@@ -157,7 +157,7 @@ def pdp_loss(
     """
     check_is_fitted(estimator)
     if y is None:
-        X, y = _one_person(X)
+        X, y = one_person(X)
     _warn_of_leaks(_walk("", estimator))
     return _loss(estimator, X, y, options)
 
@@ -229,8 +229,10 @@ def _total(steps: list[_Step]) -> PrivacySpent:
         sum(spent.delta for spent in spends),
         parts=tuple(_part(step, total.adjacency) for step in steps),
         releasable=all(spent.releasable for spent in spends),
-        level=min((spent.level for spent in spends), key=LEVELS.index, default="exact"),
-        grade=min(
+        level=min(
+            (spent.level for spent in spends), key=_LEVELS.index, default="exact"
+        ),
+        grade=max(
             (spent.grade for spent in spends), key=GRADES.index, default="proved"
         ),
         leaks=leaks,
@@ -272,16 +274,3 @@ def _pass_on(name: str, step: Any, X: MatrixLike) -> MatrixLike:
             "private step for its own pdp_loss."
         )
     return step.transform(X)
-
-
-def _one_person(person: Any) -> tuple[MatrixLike, Any]:
-    if not (isinstance(person, tuple) and len(person) == 2):
-        raise TypeError(
-            f"y is missing, got X of type {type(person).__name__} alone. Allowed: "
-            "pdp_loss(estimator, X, y), or pdp_loss(estimator, (x, label)) for one "
-            "person. Pass the labels."
-        )
-    x, label = person
-    # a row of a data frame keeps its names
-    row = x.to_frame().T if hasattr(x, "to_frame") else np.asarray(x).reshape(1, -1)
-    return row, np.asarray(label).reshape(1)

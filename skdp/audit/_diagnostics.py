@@ -17,9 +17,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from skdp._typing import FloatArray, MatrixLike
+from skdp.audit._pdp import check_private
 from skdp.mechanisms import GaussianNoise, ObjectivePerturbation
 from skdp.rows import PrivateRows
 
@@ -130,7 +130,7 @@ def fit_diagnostics(est: Any, X: MatrixLike, y: MatrixLike) -> FitDiagnostics:
     >>> print(str(found).splitlines()[0])
     NOT FOR RELEASE: these numbers are read from private data.
     """
-    check_is_fitted(est)
+    check_private(est)
     rows: PrivateRows = est._query_rows(X, y)
     mechanism: ObjectivePerturbation = est.mechanism_
     theta: FloatArray = est._theta()

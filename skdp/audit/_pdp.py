@@ -50,6 +50,8 @@ def exact_pdp_loss(
 
     Raises
     ------
+    TypeError
+        If ``est`` is not a private estimator itself.
     ValueError
         If ``kind`` is not one of the choices or the shapes do not fit.
 
@@ -65,7 +67,7 @@ def exact_pdp_loss(
     >>> bool((abs(loss) <= model.pdp_loss(X, y)).all())
     True
     """
-    check_is_fitted(est)
+    check_private(est)
     check_choice(
         "kind",
         kind,
@@ -80,6 +82,18 @@ def exact_pdp_loss(
         member = _membership(train, rows, compare=kind == "auto")
     loss = exact_loss(est.mechanism_, est._theta(), train, rows, member)
     return loss if signed else np.abs(loss)
+
+
+def check_private(est: Any) -> None:
+    """Raise unless ``est`` is a fitted private estimator, not a pipeline around one."""
+    if not hasattr(est, "_query_rows"):
+        raise TypeError(
+            f"est is not a private estimator, got {type(est).__name__}. Allowed: a "
+            "fitted estimator of this package. For a pipeline pass its last step, and "
+            "the data as that step saw them: pipeline[-1] and "
+            "pipeline[:-1].transform(X)."
+        )
+    check_is_fitted(est)
 
 
 def _membership(train: PrivateRows, rows: PrivateRows, *, compare: bool) -> BoolArray:

@@ -25,7 +25,7 @@ from skdp.rows import (
 )
 from skdp.rows._labels import label_array
 
-__all__ = ["enter_query", "enter_training", "features"]
+__all__ = ["enter_query", "enter_training", "features", "one_person"]
 
 #: What numpy's kinds of dtypes hold; objects may hold anything.
 _KINDS = {"U": "text", "S": "text"} | dict.fromkeys("fiub", "numbers")
@@ -169,3 +169,22 @@ def _read_labels(y: MatrixLike) -> Labels:
         stacklevel=4,
     )
     return Labels(observed)
+
+
+def one_person(person: Any) -> tuple[MatrixLike, Any]:
+    """Return ``(x, label)`` as a table of one row and its labels.
+
+    A row of a data frame, given as a Series or as a frame of one row, keeps its names.
+    """
+    if not (isinstance(person, tuple) and len(person) == 2):
+        raise TypeError(
+            f"y is missing, got X of type {type(person).__name__} alone. Allowed: "
+            "pdp_loss(X, y) for many people, or pdp_loss((x, label)) for one. Pass the "
+            "labels."
+        )
+    x, label = person
+    if hasattr(x, "to_frame"):
+        x = x.to_frame().T.infer_objects()
+    elif not hasattr(x, "iloc"):
+        x = np.asarray(x).reshape(1, -1)
+    return x, np.asarray(label).reshape(1)

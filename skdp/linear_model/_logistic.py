@@ -15,7 +15,12 @@ from skdp._validation import check_real
 from skdp.accounting import PrivacyPart, PrivacySpent
 from skdp.exceptions import NotForReleaseWarning
 from skdp.linear_model._base import PrivateEstimatorMixin
-from skdp.linear_model._door import enter_query, enter_training, features
+from skdp.linear_model._door import (
+    enter_query,
+    enter_training,
+    features,
+    one_person,
+)
 from skdp.linear_model._margins import margins
 from skdp.linear_model._settings import LinearSettings, read_settings
 from skdp.mechanisms import ObjectivePerturbation
@@ -339,7 +344,7 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
         """
         check_is_fitted(self)
         if y is None:
-            X, y = _one_person(X)
+            X, y = one_person(X)
         allowed = "1e-300 <= rho < 1"
         remedy = "Use the default 1e-6."
         rho = check_real("rho", rho, allowed=allowed, remedy=remedy)
@@ -369,16 +374,6 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
         tags.input_tags.sparse = True
         tags.non_deterministic = self.random_state is None
         return tags
-
-
-def _one_person(z: Any) -> tuple[Any, Any]:
-    if not (isinstance(z, tuple) and len(z) == 2):
-        raise ValueError(
-            "y is missing. Allowed: pdp_loss(X, y) for many people or pdp_loss((x, y)) "
-            "for one. Pass the labels too."
-        )
-    x, label = z
-    return np.asarray(x).reshape(1, -1), np.asarray(label).reshape(1)
 
 
 def _spent(

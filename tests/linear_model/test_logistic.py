@@ -445,6 +445,11 @@ def test_one_person_may_ask_alone_and_after_a_pickle():
     fitted = pickle.loads(pickle.dumps(model().fit(X, y)))
     alone = fitted.pdp_loss((X[3], y[3]))
     np.testing.assert_allclose(alone, fitted.pdp_loss(X, y)[3:4], rtol=1e-13)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    named = model().fit(frame, y)
+    for person in (frame.iloc[3], frame.iloc[[3]]):
+        alone = named.pdp_loss((person, y[3]))
+        np.testing.assert_allclose(alone, named.pdp_loss(frame, y)[3:4], rtol=1e-13)
 
 
 def test_bound_reads_nothing_but_the_row_asked_about():
@@ -462,7 +467,7 @@ def test_rho_out_of_range_is_refused(rho, error):
     fitted = model(delta=1e-6).fit(*problem())
     with pytest.raises(error, match="rho"):
         fitted.pdp_loss(*problem(), rho=rho)
-    with pytest.raises(ValueError, match="y is missing"):
+    with pytest.raises(TypeError, match="y is missing"):
         fitted.pdp_loss(problem()[0])
 
 
