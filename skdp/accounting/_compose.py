@@ -19,6 +19,7 @@ from skdp.accounting._approximate import ApproximateDP
 from skdp.accounting._concentrated import ZeroConcentratedDP
 from skdp.accounting._gaussian import GaussianDP
 from skdp.accounting._guarantee import Adjacency, Guarantee, require_same_adjacency
+from skdp.accounting._numbers import sequence_of
 from skdp.accounting._objective_perturbation import ObjectivePerturbationDP
 from skdp.accounting._pld import pair_profile
 from skdp.accounting._pure import PureDP
@@ -152,7 +153,9 @@ class Composed(Guarantee):
     parts: tuple[Guarantee, ...]
 
     def _check(self) -> None:
-        self._set("parts", tuple(self.parts))
+        kind: type[Guarantee] = Guarantee  # type: ignore[type-abstract]
+        parts = sequence_of("parts", self.parts, kind, "guarantees")
+        self._set("parts", parts)
         if not self.parts:
             raise ValueError(
                 "parts is empty. Allowed: one guarantee or more. Use compose()."

@@ -148,9 +148,8 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
 
     # delta grows with mu, so it falls with 1/mu: search the least noise that works
     def curve(noise: FloatArray) -> FloatArray:
-        return np.array(
-            [1.0 if s == 0.0 else gaussian_curve(point, 1.0 / s)[0] for s in noise]
-        )
+        s = float(noise[0])
+        return np.ones(1) if s == 0.0 else gaussian_curve(point, 1.0 / s)
 
     return _ROUND_DOWN / first_at_most(curve, delta, limit=2.0**80)
 

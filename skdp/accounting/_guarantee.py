@@ -29,6 +29,7 @@ from skdp.accounting._numbers import (
     like_input,
     probability,
     real_vector,
+    sequence_of,
 )
 from skdp.accounting._risk import Risk
 from skdp.exceptions import AdjacencyMismatchError
@@ -63,17 +64,6 @@ def as_adjacency(value: object) -> Adjacency:
             f"Allowed: {allowed}. Say which data sets count as neighbours."
         )
     return Adjacency(str(value))
-
-
-def as_texts(value: object) -> tuple[str, ...]:
-    """Return assumptions as a tuple of strings."""
-    texts = tuple(value) if isinstance(value, list | tuple) else (None,)
-    if not all(isinstance(text, str) for text in texts):
-        raise TypeError(
-            f"assumptions must be a sequence of strings, got {value!r}. "
-            "Allowed: a tuple of str. Write one string an assumption."
-        )
-    return texts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -113,7 +103,8 @@ class Guarantee(ABC):
     def __post_init__(self) -> None:
         """Check the fields and store them in one canonical form."""
         self._set("adjacency", as_adjacency(self.adjacency))
-        self._set("assumptions", as_texts(self.assumptions))
+        texts = sequence_of("assumptions", self.assumptions, str, "strings")
+        self._set("assumptions", texts)
         self._check()
 
     @abstractmethod
@@ -381,7 +372,7 @@ def guarantee_from_record(record: Mapping[str, object]) -> Guarantee:
         return kind(
             **numbers,
             adjacency=as_adjacency(record["adjacency"]),
-            assumptions=tuple(record["assumptions"]),  # type: ignore[arg-type]
+            assumptions=record["assumptions"],  # type: ignore[arg-type]
             source=str(record["source"]),
         )
     except (KeyError, AttributeError, TypeError) as error:

@@ -15,7 +15,6 @@ from skdp.accounting._tradeoff import TradeoffDP
 
 __all__: list[str] = []
 
-_TOLERANCE = 1.0 + 1e-12
 #: A tie along a whole stretch never settles; give up and answer no.
 _MOST_INTERVALS = 10_000
 
@@ -25,18 +24,18 @@ def implied(given: Guarantee, wanted: Guarantee) -> bool:
     if given == wanted or _smaller_numbers(given, wanted):
         return True
     if isinstance(wanted, PureDP):
-        return given.epsilon(0.0) <= wanted.epsilon_bound * _TOLERANCE
+        return given.epsilon(0.0) <= wanted.epsilon_bound
     if isinstance(wanted, ApproximateDP):
         # one point of the profile says it all
         reached = given.delta(wanted.epsilon_bound)
-        return bool(reached <= wanted.delta_bound * _TOLERANCE)
+        return bool(reached <= wanted.delta_bound)
     if isinstance(wanted, TradeoffDP):
         # the curve is the largest of its lines, so their slopes are all that matters
         slopes = wanted._log_slopes()
         reached, allowed = given._bounded(slopes), wanted._bounded(slopes)
-        return bool((reached <= allowed * _TOLERANCE + 1e-15).all())
+        return bool((reached <= allowed).all())
     if isinstance(wanted, ZeroConcentratedDP):
-        return concentrated_cost(given) <= wanted.rho * _TOLERANCE
+        return concentrated_cost(given) <= wanted.rho
     if isinstance(wanted, GaussianDP):
         return _dominated(given, wanted)
     # the others compose by more than their profile says, so a profile proves nothing;
@@ -52,7 +51,7 @@ def _smaller_numbers(given: Guarantee, wanted: Guarantee) -> bool:
     pairs = [(getattr(given, n), getattr(wanted, n)) for n in given._own_fields()]
     if not all(isinstance(number, float) for number, _ in pairs):
         return False
-    return all(a <= b * _TOLERANCE for a, b in pairs)
+    return all(a <= b for a, b in pairs)
 
 
 def concentrated_cost(g: Guarantee) -> float:
@@ -80,21 +79,19 @@ def _dominated(given: Guarantee, wanted: Guarantee) -> bool:
     end = _last_epsilon(given)
     beyond = np.array([end, INFINITE_EPSILON])
     tails = given._bounded(beyond)[0], wanted._bounded(beyond)[1]
-    if tails[0] > tails[1] * _TOLERANCE:
+    if tails[0] > tails[1]:
         return False
     left = np.linspace(0.0, end, 1025)[:-1]
     width = end / 1024
-    for _ in range(24):
+    while left.size <= _MOST_INTERVALS:
         upper = given._bounded(left)
-        if (upper > wanted._bounded(left) * _TOLERANCE).any():
+        if (upper > wanted._bounded(left)).any():
             return False
-        open_ = upper > wanted._bounded(left + width) * _TOLERANCE
+        open_ = upper > wanted._bounded(left + width)
         if not open_.any():
             return True
         left, width = left[open_], width / 2
         left = _interleave(left, left + width)
-        if left.size > _MOST_INTERVALS:
-            break
     return False
 
 

@@ -3,16 +3,22 @@
 import math
 from collections.abc import Callable
 from decimal import ROUND_CEILING, Context
+from typing import TypeVar
 
 import numpy as np
+from scipy.optimize import brentq
 
 from skdp._typing import ArrayLike, FloatArray
 from skdp._validation import check_real
 
 __all__: list[str] = []
 
+T = TypeVar("T")
+
 #: Epsilons beyond this behave like infinity: exp of it overflows any float.
 INFINITE_EPSILON = 1e9
+#: Relative width at which a search ends: the finest its root finder takes.
+_RESOLUTION = 4.0 * float(np.finfo(np.float64).eps)
 
 
 def nonnegative(name: str, value: object, *, maximum: float = 1e100) -> float:
@@ -37,6 +43,17 @@ def probability(name: str, value: object) -> float:
             f"{name} is out of range, got {value!r}. Allowed: {allowed}. {remedy}"
         )
     return number + 0.0
+
+
+def sequence_of(name: str, value: object, kind: type[T], what: str) -> tuple[T, ...]:
+    """Return a list or tuple of ``kind`` as a tuple; a bare string is neither."""
+    items = tuple(value) if isinstance(value, list | tuple) else (None,)
+    if not all(isinstance(item, kind) for item in items):
+        raise TypeError(
+            f"{name} must be a sequence of {what}, got {value!r}. Allowed: a tuple or "
+            f"a list of {kind.__name__}. Put a single one in brackets: [{name[:-1]}]."
+        )
+    return items
 
 
 def group_size(value: object) -> int:
@@ -97,23 +114,43 @@ def first_at_most(
 
     ``curve`` is nonincreasing. The answer itself satisfies the inequality as computed.
     """
-    powers = np.exp2(np.arange(-40.0, math.log2(limit) + 1.0))
-    grid = np.concatenate([[0.0], powers])
-    good = curve(grid) <= target
-    if not good.any():
-        return math.inf
-    first = int(np.argmax(good))
-    if first == 0:
+    # one point a call: a curve then answers here exactly as it answers a caller
+    search = _Search(curve, target)
+    if search.excess(0.0) <= 0.0:
         return 0.0
-    low, high = float(grid[first - 1]), float(grid[first])
-    # 17 intervals a round: one vector call costs little more than one scalar call,
-    # and 13 rounds pass the resolution of a float (17**13 > 2**53)
-    for _ in range(13):
-        inner = np.linspace(low, high, 18)
-        good = curve(inner[1:-1]) <= target
-        k = 1 + (int(np.argmax(good)) if good.any() else 16)
-        low, high = float(inner[k - 1]), float(inner[k])
-    return high
+    if search.excess(limit) > 0.0:
+        return math.inf
+    low, high = -41, math.ceil(math.log2(limit))
+    while high - low > 1:
+        middle = (low + high) // 2
+        if search.excess(math.ldexp(1.0, middle)) <= 0.0:
+            high = middle
+        else:
+            low = middle
+    ends = search.bad, search.good
+    brentq(search.excess, *ends, xtol=2.0**-100, rtol=_RESOLUTION, maxiter=10_000)
+    return search.good
+
+
+class _Search:
+    """The tightest bracket seen while a nonincreasing curve is searched."""
+
+    def __init__(self, curve: Callable[[FloatArray], FloatArray], target: float):
+        self.curve, self.target = curve, target
+        self.bad, self.good = 0.0, math.inf
+
+    def excess(self, x: float) -> float:
+        """Return the log ratio of the curve to the target; never 0, < 0 when met.
+
+        A root finder stops at 0, but where the curve is flat it may be met earlier.
+        """
+        value = float(self.curve(np.array([x]))[0])
+        ratio = math.log(value) - math.log(self.target) if value > 0.0 else -1e3
+        if value <= self.target:
+            self.good = min(self.good, x)
+            return min(ratio, -1e-300)
+        self.bad = max(self.bad, x)
+        return max(ratio, 1e-300)
 
 
 def round_up(value: float, digits: int = 4) -> str:

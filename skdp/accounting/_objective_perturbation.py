@@ -34,8 +34,10 @@ _KNOTS = 4097
 #: The smoothing reaches rho and so many of its widths; its profile there is below
 #: exp(-72).
 _NEGLIGIBLE_WIDTHS = 12.0
+#: Least normal float: smaller computed probabilities have lost their precision.
+_TINY = float(np.finfo(np.float64).tiny)
 #: Shares of epsilon given to the smoothing under replace-one, in its own widths.
-_SMOOTHING_WIDTHS = (4.0, 6.0, 8.0, 10.0, 12.0)
+_SMOOTHING_WIDTHS = np.array([4.0, 6.0, 8.0, 10.0, 12.0, 17.0, 24.0, 38.0])
 
 
 def _concave_end(mu: float, kappa: float) -> float:
@@ -210,13 +212,13 @@ class ObjectivePerturbationDP(Guarantee):
         """Share epsilon between the ideal release and its smoothing, at its best."""
         if self.smoothing_rho == 0.0:
             return _replace_profile(epsilon, self.mu, self.curvature)
-        best = np.ones_like(epsilon)
-        for widths in _SMOOTHING_WIDTHS:
-            share = widths * math.sqrt(2.0 * self.smoothing_rho)
-            ideal = _replace_profile(epsilon - share, self.mu, self.curvature)
-            blur = concentrated_curve(np.array([share]), self.smoothing_rho)
-            best = np.minimum(best, ideal + blur)
-        return best
+        shares = _SMOOTHING_WIDTHS[:, None] * math.sqrt(2.0 * self.smoothing_rho)
+        left = epsilon - shares
+        ideal = _replace_profile(left.ravel(), self.mu, self.curvature)
+        blur = concentrated_curve(shares, self.smoothing_rho)
+        total = ideal.reshape(left.shape) + blur
+        out: FloatArray = np.minimum(total.min(axis=0), 1.0)
+        return out
 
     def _components(self) -> tuple[Guarantee, ...]:
         if self.smoothing_rho == 0.0:
@@ -270,8 +272,10 @@ def _replace_curve(epsilon: FloatArray, mu: float, kappa: float) -> FloatArray:
         out: FloatArray = gaussian_curve(e, 2 * mu) + rest
         return out
 
-    removal = removal_loss(mu, kappa).hockey_stick(epsilon / 2)
-    group = (1.0 + np.exp(np.minimum(epsilon / 2, 700.0))) * removal
+    # a removal that underflows must not hide what the factor makes of it, and at the
+    # exponent's cap the product of the two floors says nothing (it exceeds 1)
+    removal = np.maximum(removal_loss(mu, kappa).hockey_stick(epsilon / 2), _TINY)
+    group = (1.0 + np.exp(np.minimum(epsilon / 2, 709.0))) * removal
     bounds = [group, _from_point(generic, c, epsilon)]
     bounds.append(_from_point(logistic, kappa, epsilon))
     out: FloatArray = np.minimum(np.minimum.reduce(bounds), 1.0)

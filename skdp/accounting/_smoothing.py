@@ -4,20 +4,25 @@ Notation
 --------
 w        a standard normal variable
 l(w)     privacy loss: nondecreasing, piecewise linear       -> ``NormalLoss``
-T(w)     integral of phi(v) exp(-l(v)) over v >= w
+H(e)     E[(1 - exp(e - l(w)))_+]                              -> ``hockey_stick``
 D2(e)    profile of the zCDP release                          -> ``concentrated_curve``
 c(e)     D2(e) - max(0, 1 - exp(e)) = D2(|e|) min(1, exp(e)), concentrated around 0
 
-Composing the two releases gives E[D2(eps - l(w))]. It splits into E[(1 - exp(eps -
-l(w)))_+], which has a closed form on each linear piece, and E[c(eps - l(w))], a short
-integral around the place where l crosses eps.
+Composing the two releases gives E[D2(eps - l(w))]. It splits into H(eps) and
+E[c(eps - l(w))], a short integral around the place where l crosses eps. By parts
+
+    H(e) = integral over t >= e of exp(e - t) P(l > t),
+
+which no cancellation spoils however small the losses are, and which runs from piece to
+piece: H(a) = exp(a - b) H(b) + the part between a and b.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr
+from scipy.special import ndtr
 
 from skdp._typing import FloatArray
 from skdp.accounting._concentrated import concentrated_curve
@@ -26,6 +31,10 @@ from skdp.accounting._gaussian import gaussian_curve
 __all__: list[str] = []
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
+#: Nodes within one linear piece; its ends are a fiftieth of a standard deviation apart.
+_FEW_NODES, _FEW_WEIGHTS = np.polynomial.legendre.leggauss(6)
+#: A normal variable is above this with probability 1 in floats.
+_CERTAIN = -40.0
 #: Panel ends around the crossing, in standard deviations of the smoothing noise.
 _WIDTHS = np.array([0.0, 1.0, 2.0, 3.5, 6.0, 9.0, 12.0, 17.0, 24.0, 38.0])
 #: Panel ends of the normal density; it underflows beyond 38.6.
@@ -62,17 +71,19 @@ class NormalLoss:
         return out
 
     @cached_property
-    def _pieces(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return slope and end of each piece after a knot, and T at each knot."""
-        slopes = np.append(np.diff(self.values) / np.diff(self.knots), self.mu)
-        ends = np.append(self.knots[1:], np.inf)
-        whole = _piece(self.knots, ends, self.knots, self.values, slopes)
-        return slopes, ends, np.append(np.cumsum(whole[::-1])[::-1], 0.0)
+    def _at_knots(self) -> FloatArray:
+        """Return H at the value of each knot, summed up from the last one."""
+        rise = np.diff(self.values)
+        parts = _layer(self.knots[:-1], self.knots[1:], rise)
+        steps = zip(np.exp(-rise)[::-1].tolist(), parts[::-1].tolist(), strict=True)
+        last = float(gaussian_curve(self.values[-1:], self.mu)[0])
+        sums = accumulate(steps, lambda h, step: step[0] * h + step[1], initial=last)
+        return np.array(list(sums))[::-1]
 
     @cached_property
     def _marks(self) -> FloatArray:
         """Return knots spread by slope, so that a kink gets a panel of its own."""
-        slopes = self._pieces[0][:-1]
+        slopes = np.diff(self.values) / np.diff(self.knots)
         shares = self.mu * np.array([0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98])
         inner = self.knots[np.searchsorted(slopes, shares)] if slopes.size else slopes
         return np.concatenate([self.knots[[0, -1]], inner])
@@ -86,33 +97,23 @@ class NormalLoss:
         out: FloatArray = inside + before + after
         return out
 
-    def _tail_integral(self, w: FloatArray) -> FloatArray:
-        """Evaluate T(w) from the closed form on each linear piece."""
-        slopes, ends, after = self._pieces
-        j = np.clip(np.searchsorted(self.knots, w, "right") - 1, 0, None)
-        start = np.maximum(w, self.knots[0])
-        part = _piece(start, ends[j], self.knots[j], self.values[j], slopes[j])
-        flat = np.exp(-self.values[0]) * (ndtr(self.knots[0]) - ndtr(w))
-        out: FloatArray = after[j + 1] + part + np.maximum(flat, 0.0)
+    def hockey_stick(self, epsilon: FloatArray) -> FloatArray:
+        """Return H(eps) = E[(1 - exp(eps - l(w)))_+] for any real eps."""
+        out = gaussian_curve(epsilon, self.mu)
+        inner = epsilon < self.values[-1]
+        if not self.gaussian and inner.any():
+            out[inner] = self._inner_hockey_stick(epsilon[inner])
         return out
 
-    def hockey_stick(self, epsilon: FloatArray) -> FloatArray:
-        """Return E[(1 - exp(eps - l(w)))_+] for any real eps."""
-        out = gaussian_curve(epsilon, self.mu)
-        if self.gaussian:
-            return out
-        inner = epsilon < self.values[-1]
-        if not inner.any():
-            return out
-        w = self.crossing(epsilon[inner])
-        above = ndtr(-w)
-        tail = self._tail_integral(w)
-        # in logs: exp(eps) alone overflows; where the tail underflows nothing is gained
-        log_tail = np.log(np.where(tail > 0.0, tail, 1.0))
-        gain = np.exp(np.minimum(epsilon[inner] + log_tail, 0.0))
-        out[inner] = above - np.where(tail > 0.0, gain, 0.0)
-        sharp: FloatArray = np.maximum(out, 0.0)
-        return sharp
+    def _inner_hockey_stick(self, epsilon: FloatArray) -> FloatArray:
+        """Return H below the last knot's value, from the next knot above."""
+        j = np.searchsorted(self.values, epsilon, "right")
+        below = j == 0  # the loss is never less than its first value
+        start = np.where(below, _CERTAIN, np.interp(epsilon, self.values, self.knots))
+        end = np.where(below, _CERTAIN, self.knots[j])
+        rise = self.values[j] - epsilon
+        out: FloatArray = np.exp(-rise) * self._at_knots[j] + _layer(start, end, rise)
+        return out
 
     def smoothed(self, epsilon: FloatArray, rho: float) -> FloatArray:
         """Return E[D2(eps - l(w))] for any real eps, rounded up."""
@@ -155,18 +156,18 @@ def _excess(gap: FloatArray, rho: float) -> FloatArray:
     return out * np.exp(np.minimum(gap, 0.0))
 
 
-def _piece(
-    start: FloatArray,
-    end: FloatArray,
-    knot: FloatArray,
-    value: FloatArray,
-    slope: FloatArray,
-) -> FloatArray:
-    """Integrate phi(w) exp(-value - slope (w - knot)) from start to end, in logs."""
-    level = -value + slope * knot + slope * slope / 2
-    upper = log_ndtr(-(start + slope))
-    lower = log_ndtr(-(end + slope))
-    out: FloatArray = np.exp(level + upper) * -np.expm1(np.minimum(lower - upper, 0.0))
+def _layer(start: FloatArray, end: FloatArray, rise: FloatArray) -> FloatArray:
+    """Integrate exp(-t) P(l > t) over t from 0 to ``rise`` on one linear piece each.
+
+    On the piece l = t at ``start + (end - start) t / rise``. The exponential is the
+    weight of the rule, so that a long rise costs no accuracy.
+    """
+    mass = -np.expm1(-rise)[:, None]
+    t = 0.5 * (1.0 + _FEW_NODES)
+    flat = rise[:, None] == 0.0
+    share = -np.log1p(-t * mass) / np.where(flat, 1.0, rise[:, None])
+    chance = ndtr(-(start[:, None] + (end - start)[:, None] * share))
+    out: FloatArray = mass[:, 0] * (chance @ (0.5 * _FEW_WEIGHTS))
     return out
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from skdp._validation import check_choice
 from skdp.accounting._guarantee import Adjacency, Guarantee, guarantee_from_record
 from skdp.accounting._json import read, write
-from skdp.accounting._numbers import probability, round_up
+from skdp.accounting._numbers import probability, round_up, sequence_of
 
 __all__ = ["LEVELS", "PrivacyPart", "PrivacySpent"]
 
@@ -135,8 +135,13 @@ class PrivacySpent:
                 "None with leaks named. Pass the guarantee of the release."
             )
         self._set("delta", probability("delta", self.delta))
-        self._set("parts", tuple(self.parts))
-        self._set("leaks", tuple(self.leaks))
+        if not isinstance(self.releasable, bool):
+            raise TypeError(
+                f"releasable must be True or False, got {self.releasable!r}. Allowed: "
+                "a bool. Say whether the noise came from an unpredictable source."
+            )
+        self._set("parts", sequence_of("parts", self.parts, PrivacyPart, "parts"))
+        self._set("leaks", sequence_of("leaks", self.leaks, str, "strings"))
         self._set("epsilon", self._stated_epsilon())
 
     def _set(self, name: str, value: object) -> None:
@@ -261,10 +266,10 @@ class PrivacySpent:
                 _guarantee_or_none(record["guarantee"]),
                 float.fromhex(record["delta"]),
                 parts=tuple(PrivacyPart._from_record(p) for p in record["parts"]),
-                releasable=bool(record["releasable"]),
+                releasable=record["releasable"],
                 level=record["level"],
                 grade=record["grade"],
-                leaks=tuple(record["leaks"]),
+                leaks=record["leaks"],
             )
         except (KeyError, TypeError) as error:
             raise ValueError(

@@ -23,6 +23,7 @@ from skdp.accounting import (
     ZeroConcentratedDP,
     compose,
 )
+from skdp.accounting._numbers import first_at_most
 from skdp.exceptions import AdjacencyMismatchError
 
 KNOTS = [(0.0, 1.0), (0.1, 0.6), (0.5, 0.1), (1.0, 0.0)]
@@ -215,7 +216,7 @@ def test_replacement_numbers():
         # profiles too close to settle: the answer errs to no
         (SmoothedGaussianDP(1.0, 0.0), GaussianDP(1.0), False),
         (ObjectivePerturbationDP(0.2, 0.1), ObjectivePerturbationDP(0.1, 0.2), False),
-        (compose(PureDP(0.1), PureDP(0.2)), compose(PureDP(0.1), PureDP(0.3)), True),
+        (compose(PureDP(0.1), PureDP(0.2)), compose(PureDP(0.1), PureDP(0.4)), True),
         # a profile proves nothing about notions that compose by more than theirs
         (GaussianDP(0.1), ObjectivePerturbationDP(1.0, 0.1), False),
         (GaussianDP(0.1), compose(PureDP(0.1), GaussianDP(0.2)), True),
@@ -365,3 +366,47 @@ def test_finite_mechanisms_stay_below_every_conversion(draw):
     for a in (1.01, 2.0, 10.0):
         renyi = math.log(np.sum(p**a * q ** (1 - a))) / (a - 1)
         assert renyi <= a * rho + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        (PureDP(1.0 + 9e-13), PureDP(1.0)),
+        (GaussianDP(1.0 + 9e-13), GaussianDP(1.0)),
+        (ApproximateDP(1.0, 1e-6 * (1 + 9e-13)), ApproximateDP(1.0, 1e-6)),
+        (ZeroConcentratedDP(1.0 + 9e-13), ZeroConcentratedDP(1.0)),
+        (PureDP(math.nextafter(1.0, 2.0)), PureDP(1.0)),
+        (
+            TradeoffDP([(0.0, 1.0 - 1e-15), (1.0, 0.0)]),
+            TradeoffDP([(0.0, 1.0), (1.0, 0.0)]),
+        ),
+    ],
+)
+def test_a_hair_more_implies_nothing_and_a_hair_less_does(given, wanted):
+    assert not given.implies(wanted)
+    assert wanted.implies(given)
+
+
+def test_a_bare_string_is_no_sequence():
+    with pytest.raises(TypeError, match="assumptions must be a sequence of strings"):
+        PureDP(1.0, assumptions="abc")
+    with pytest.raises(TypeError, match="parts must be a sequence of guarantees"):
+        Composed("abc")
+    text = PureDP(1.0, assumptions=("abc",)).to_json().replace('["abc"]', '"abc"')
+    with pytest.raises(ValueError, match="text is not a guarantee"):
+        Guarantee.from_json(text)
+
+
+def test_a_search_finds_the_start_of_a_plateau():
+    """Every delta between two steps of the profile has the same epsilon."""
+
+    def stairs(x):
+        return np.where(x < 0.7, 1.0, np.where(x < 3.0, 0.25, 0.0))
+
+    for target, first in ((0.25, 0.7), (0.3, 0.7), (0.1, 3.0), (0.0625, 3.0)):
+        found = first_at_most(stairs, target)
+        assert first <= found <= first * (1 + 1e-15)
+        assert stairs(np.array([found]))[0] <= target
+    assert first_at_most(stairs, 1.0) == 0.0
+    assert first_at_most(np.ones_like, 0.5) == math.inf
+    assert first_at_most(lambda x: 1.0 - np.sign(x), 0.5) < 1e-29

@@ -168,3 +168,36 @@ def test_wrong_fields_are_refused():
         PrivacySpent(ApproximateDP(1.0, 0.1), 1.0)
     with pytest.raises(AttributeError):
         SPENT.delta = 0.0
+
+
+@pytest.mark.parametrize("value", ["false", 0, 1, None, np.bool_(True)])
+def test_releasable_is_a_real_boolean(value):
+    with pytest.raises(TypeError, match="releasable must be True or False"):
+        PrivacySpent(PureDP(1.0), 0.0, releasable=value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"releasable": false', '"releasable": "false"'),
+        ('"releasable": false', '"releasable": 0'),
+        ('"leaks": ["abc"]', '"leaks": "abc"'),
+        ('"parts": []', '"parts": "abc"'),
+    ],
+)
+def test_loosely_typed_texts_are_refused(old, new):
+    text = PrivacySpent(None, 0.0, leaks=["abc"], releasable=False).to_json()
+    assert old in text
+    with pytest.raises(ValueError, match="text does not say what was spent"):
+        PrivacySpent.from_json(text.replace(old, new))
+
+
+def test_a_bare_string_is_no_sequence():
+    with pytest.raises(TypeError, match="leaks must be a sequence of strings"):
+        PrivacySpent(PureDP(1.0), 0.0, leaks="abc")
+    with pytest.raises(TypeError, match="leaks must be a sequence of strings"):
+        PrivacySpent(None, 0.0, leaks="abc")
+    for parts in ("abc", ("abc",), PrivacyPart("a", None)):
+        with pytest.raises(TypeError, match="parts must be a sequence of parts"):
+            PrivacySpent(PureDP(1.0), 0.0, parts=parts)
+    assert PrivacySpent(PureDP(1.0), 0.0, leaks=["abc"]).leaks == ("abc",)
