@@ -77,14 +77,20 @@ def _enter_blocks(
 
 @discreet
 def enter_query(
-    estimator: Any, X: MatrixLike, y: MatrixLike, ball: L2Ball, labels: Labels
+    estimator: Any,
+    X: MatrixLike,
+    y: MatrixLike,
+    ball: L2Ball,
+    labels: Labels,
+    block_rows: int | None = None,
 ) -> PrivateRows:
     """Return rows asked about after the fit, seen exactly as training rows are."""
     # clipping refuses what is not finite in the one pass there is
     X = features(estimator, X, reset=False, finite=False)
     y = column_or_1d(label_array(y))
     check_consistent_length(X, y)
-    return PrivateRows(as_row_blocks(X, y, labels=labels), ball)
+    blocks = as_row_blocks(X, y, labels=labels, block_rows=block_rows)
+    return PrivateRows(blocks, ball)
 
 
 @discreet
