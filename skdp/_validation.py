@@ -25,6 +25,8 @@ __all__ = [
 
 #: Smallest and largest epsilon (nats) an estimator accepts for one release.
 MIN_EPSILON, MAX_EPSILON = 1e-9, 1e3
+#: Smallest positive delta: less cannot be computed with.
+MIN_DELTA = 1e-300
 #: Above this delta the fixed-text :class:`WeakGuaranteeWarning` is issued.
 LARGE_DELTA = 1e-3
 
@@ -63,14 +65,14 @@ def check_epsilon(value: object, *, name: str = "epsilon") -> float:
 
 
 def check_delta(value: object, *, name: str = "delta") -> float:
-    """Return delta within [0, 1); warn, in a fixed text, when it exceeds 1e-3."""
-    allowed = "0 <= delta < 1"
+    """Return 0 or delta from 1e-300 to 1; warn, in a fixed text, above 1e-3."""
+    allowed = f"0, or from {MIN_DELTA:g} to below 1"
     remedy = (
         "Use delta=0 for pure differential privacy, or a delta well below one over "
         "the number of people, for example delta=1e-6."
     )
     number = check_real(name, value, allowed=allowed, remedy=remedy)
-    if not 0.0 <= number < 1.0:
+    if number != 0.0 and not MIN_DELTA <= number < 1.0:
         raise ValueError(
             f"{name} is out of range, got {value!r}. Allowed: {allowed}. {remedy}"
         )

@@ -185,12 +185,23 @@ class PrivacySpent:
         return f"epsilon={round_up(self.epsilon)} at delta={self.delta:g}"
 
     def _remarks(self) -> list[str]:
-        remarks = [str(self.adjacency), self.grade]
-        if not self.releasable:
-            remarks.append("seeded: not for release")
-        if self.leaks:
-            remarks.append("leaks: " + ", ".join(self.leaks))
+        relation = [] if self.adjacency is None else [str(self.adjacency)]
+        remarks = [*relation, "no guarantee" if self.leaks else self.grade]
+        if self._caveat:
+            remarks.append(self._caveat)
         return remarks
+
+    @property
+    def _caveat(self) -> str:
+        """Why the result must not be released as private, empty when it may."""
+        reasons = []
+        if not self.releasable:
+            reasons.append("seeded: not for release")
+        if self.grade == "heuristic":
+            reasons.append("heuristic: no claim")
+        if self.leaks:
+            reasons.append("leaks: " + ", ".join(self.leaks))
+        return ", ".join(reasons)
 
     def __repr__(self) -> str:
         """Say everything a reader must not miss, in one line."""
@@ -203,14 +214,12 @@ class PrivacySpent:
         rows = [
             ("epsilon", round_up(self.epsilon)),
             ("delta", f"{self.delta:g}"),
-            ("neighbours", str(self.adjacency)),
-            ("grade", self.grade),
-            ("release", "yes" if self.releasable else "seeded: not for release"),
+            ("adjacency", "none" if self.adjacency is None else str(self.adjacency)),
+            ("grade", "no guarantee" if self.leaks else self.grade),
+            ("release", f"no ({self._caveat})" if self._caveat else "yes"),
             ("arithmetic", self.claim),
             ("assumes", "; ".join(self.assumptions) or "nothing"),
         ]
-        if self.leaks:
-            rows.append(("leaks", ", ".join(self.leaks)))
         rows += [(part.name, _describe(part)) for part in self.parts]
         body = "".join(
             f'<tr><th scope="row">{html.escape(name)}</th>'

@@ -63,6 +63,7 @@ class Untouchable:
         ("epsilon", np.array([1.0]), TypeError),
         ("delta", 1, ValueError),
         ("delta", -1e-9, ValueError),
+        ("delta", 5e-324, ValueError),
         ("delta", math.nan, ValueError),
         ("delta", "0", TypeError),
         ("data_norm", 0, ValueError),
