@@ -24,6 +24,7 @@ from skdp._typing import FloatArray, IntArray
 from skdp._validation import check_choice, check_delta, check_real
 from skdp.accounting import GaussianDP
 from skdp.audit._binomial import probability_above, probability_below
+from skdp.audit._fits import release_maker
 from skdp.audit._scores import Scores, candidate_scores, given_score, release_matrix
 from skdp.random import as_random_source
 
@@ -120,7 +121,7 @@ class _Event:
 
 
 def lower_bound(
-    make_release: Callable[[Data, int | None], object],
+    make_release: Any,
     D: Data,
     D_neighbour: Data,
     *,
@@ -139,14 +140,15 @@ def lower_bound(
 
     Parameters
     ----------
-    make_release : callable
+    make_release : callable or estimator
         ``make_release(data, random_state)`` returns one fresh release: a number, an
         array, a :class:`~skdp.mechanisms.Release` or a fitted linear model.
         ``random_state`` is None, or a fresh int for each run when the ``random_state``
-        of the audit is set.
+        of the audit is set. An estimator, or a callable without parameters that makes
+        one, stands for its fit on ``data = (X, y)``.
     D, D_neighbour : object
-        Two neighbouring data sets, handed to ``make_release`` as they are. Hard ones
-        matter more than many runs.
+        Two neighbouring data sets, handed on as they are. Hard ones matter more than
+        many runs.
     n_runs : int, default=10000
         Runs on each data set, >= 10. A bound near the claim takes 1e5 or more.
     confidence : float, default=0.999
@@ -200,8 +202,9 @@ def lower_bound(
     """
     _check(n_runs, confidence, kind, check_delta(delta))
     seeds = _seeds(n_runs, random_state)
-    left = [make_release(D, seed) for seed in seeds]
-    right = [make_release(D_neighbour, seed) for seed in seeds]
+    release = release_maker(make_release)
+    left = [release(D, seed) for seed in seeds]
+    right = [release(D_neighbour, seed) for seed in seeds]
     n_train = math.ceil(_TRAIN_SHARE * n_runs)
     if score is not None:
         scores = given_score(score, left, right)
