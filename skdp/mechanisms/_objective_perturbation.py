@@ -30,6 +30,7 @@ from skdp.accounting import (
 from skdp.losses import LogisticLoss
 from skdp.mechanisms._base import AdjacentPair, Mechanism, Release, require
 from skdp.mechanisms._calibration import DOWN
+from skdp.mechanisms._hard_rows import hard_row_pairs
 from skdp.mechanisms._noise import GaussianNoise, KNormNoise
 from skdp.mechanisms._ridge import (
     GaussianPlan,
@@ -40,7 +41,7 @@ from skdp.mechanisms._ridge import (
 )
 from skdp.mechanisms._smoothing import LatticeSmoothing, check_step
 from skdp.random import RandomSource
-from skdp.rows import L2Ball, PrivateRows, as_row_blocks
+from skdp.rows import PrivateRows
 from skdp.solvers import Objective, minimise
 
 __all__ = ["ObjectivePerturbation"]
@@ -313,24 +314,7 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
 
     def hard_pairs(self) -> Iterator[AdjacentPair[PrivateRows]]:
         """Yield saturated clusters for and against one row, and the empty table."""
-        extras = {"+": (1.0, 1.0), "-": (1.0, -1.0), "half": (0.5, 1.0)}
-        for base_name, base in _base_tables().items():
-            for name, row in extras.items():
-                larger = [*base, row]
-                if self.adjacency is Adjacency.ADD_REMOVE:
-                    other = base
-                else:
-                    other = [*base, (row[0], -row[1])]
-                yield AdjacentPair(
-                    f"{base_name}, {name}", self._rows(larger), self._rows(other)
-                )
-
-    def _rows(self, table: list[tuple[float, float]]) -> PrivateRows:
-        """Place (position, label) rows on the first axis, at the norm bound."""
-        X = np.zeros((len(table), self.n_coefficients))
-        X[:, 0] = [self.radius * position for position, _ in table]
-        y = np.array([label for _, label in table], dtype=np.float64)
-        return PrivateRows(as_row_blocks(X, y), L2Ball(self.radius))
+        return hard_row_pairs(self.radius, self.n_coefficients, self.adjacency)
 
     @classmethod
     def audit_instances(cls) -> Iterator[Self]:
@@ -386,19 +370,3 @@ def _pure_loss(c: float, kappa: float) -> float:
     if kappa <= c:
         return c
     return min((kappa + c) ** 2 / (4 * kappa), c + math.log1p(kappa / 4))
-
-
-def _base_tables() -> dict[str, list[tuple[float, float]]]:
-    """Return named tables of (position, label) that saturate the loss or balance it."""
-    agree, against = (1.0, 1.0), (1.0, -1.0)
-    return {
-        "empty": [],
-        "one agreeing": [agree],
-        "ten agreeing": [agree] * 10,
-        "hundred agreeing": [agree] * 100,
-        "one against": [against],
-        "ten against": [against] * 10,
-        "hundred against": [against] * 100,
-        "ten balanced": [agree, against] * 5,
-        "zero rows": [(0.0, 1.0)] * 3,
-    }

@@ -98,10 +98,6 @@ class Objective:
         out: FloatArray = data * self.table.unit + self.alpha * theta + self.linear
         return out
 
-    def value_gradient(self, theta: FloatArray) -> tuple[float, FloatArray]:
-        """Return the objective and its gradient at ``theta``."""
-        return self.value(theta), self.gradient(theta)
-
     def hessian(self, theta: FloatArray) -> FloatArray:
         """Return the Hessian at ``theta``, shape (n_coefficients, n_coefficients)."""
         return self.gradient_hessian(theta)[1]

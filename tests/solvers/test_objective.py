@@ -41,9 +41,6 @@ def test_sums_in_blocks_are_the_sums(hold):
     assert objective.value(theta) == pytest.approx(value, rel=1e-14)
     np.testing.assert_allclose(objective.gradient(theta), gradient, rtol=1e-12)
     np.testing.assert_allclose(objective.hessian(theta), hessian, rtol=1e-12)
-    both = objective.value_gradient(theta)
-    assert both[0] == objective.value(theta)
-    np.testing.assert_array_equal(both[1], objective.gradient(theta))
 
 
 def test_the_hessian_is_symmetric_and_above_the_ridge():
