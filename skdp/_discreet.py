@@ -26,7 +26,8 @@ _QUOTING = {
         r"\1. Allowed: one label for each row. Check that X and y match."
     ),
     r"Unknown label type: .*": (
-        "Unknown label type. Allowed: two classes. Declare them with classes=[...]."
+        "Unknown label type: y does not hold classes. Allowed: two labels. Declare "
+        "them with classes=[...]."
     ),
 }
 
