@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
 
 from skdp._typing import FloatArray, MatrixLike
 from skdp.accounting import (
@@ -26,7 +25,12 @@ from skdp.accounting._spent import GRADES, LEVELS
 from skdp.exceptions import PrivacyLeakWarning
 from skdp.linear_model._door import one_person
 from skdp.preprocessing._containers import CONTAINERS, judge_container, parts_of
-from skdp.preprocessing._data_independent import FREE, Verdict, judge
+from skdp.preprocessing._data_independent import (
+    FREE,
+    Verdict,
+    check_fitted,
+    judge,
+)
 
 __all__ = ["pdp_loss", "privacy_spent"]
 
@@ -94,7 +98,7 @@ def privacy_spent(estimator: Any) -> PrivacySpent:
     >>> round(epsilon, 2), delta
     (1.0, 0.0)
     """
-    check_is_fitted(estimator)
+    check_fitted(estimator)
     own = getattr(estimator, "privacy_spent_", None)
     if isinstance(own, PrivacySpent):
         return own
@@ -155,7 +159,7 @@ def pdp_loss(
     >>> loss.shape, bool((loss <= 1.0).all())
     ((500,), True)
     """
-    check_is_fitted(estimator)
+    check_fitted(estimator)
     if y is None:
         X, y = one_person(X)
     _warn_of_leaks(_walk("", estimator))

@@ -1,5 +1,6 @@
 """Estimators made of others: what they hold, and what they learn on top of it."""
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -59,7 +60,10 @@ def _columns(columns: ColumnTransformer) -> Iterator[tuple[str, Any]]:
 def _used(columns: ColumnTransformer) -> Iterator[tuple[str, Any]]:
     """Yield the transformers that were fitted: those that got a column."""
     for name, inner, chosen in columns.transformers_:
-        values = np.asarray(chosen)
+        with warnings.catch_warnings():
+            # scikit-learn 1.6 announces another form of the remainder's columns
+            warnings.simplefilter("ignore", FutureWarning)
+            values = np.asarray(chosen)
         if values.any() if values.dtype == np.bool_ else values.size:
             yield name, inner
 

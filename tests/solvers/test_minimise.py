@@ -181,12 +181,12 @@ HOSTILE = {
     ),
     "wide and without rows": (np.empty((0, 1_100)), np.empty(0), {}),
     "wide and sparse": (
-        sp.random_array((5_000, 4_000), density=1e-3, rng=RNG, format="csc"),
+        sp.random_array((5_000, 4_000), density=1e-3, random_state=0, format="csc"),
         Y0[:5_000],
         {},
     ),
     "sparse": (
-        sp.random_array((5_000, 100), density=0.05, rng=RNG, format="coo"),
+        sp.random_array((5_000, 100), density=0.05, random_state=0, format="coo"),
         Y0[:5_000],
         {"alpha": 1e-2},
     ),
