@@ -1,5 +1,6 @@
 """What an adversary can learn: guarantees, their composition, and what was spent."""
 
+from skdp.accounting._adjacency import Adjacency
 from skdp.accounting._approximate import ApproximateDP
 from skdp.accounting._compose import Composed, compose
 from skdp.accounting._concentrated import (
@@ -8,7 +9,7 @@ from skdp.accounting._concentrated import (
     concentrated_epsilon,
 )
 from skdp.accounting._gaussian import GaussianDP, gaussian_delta, gaussian_mu
-from skdp.accounting._guarantee import Adjacency, Guarantee
+from skdp.accounting._guarantee import Guarantee
 from skdp.accounting._objective_perturbation import ObjectivePerturbationDP
 from skdp.accounting._pure import PureDP
 from skdp.accounting._risk import Risk

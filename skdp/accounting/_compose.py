@@ -15,10 +15,11 @@ import numpy as np
 from scipy.special import gammaln
 
 from skdp._typing import FloatArray
+from skdp.accounting._adjacency import Adjacency
 from skdp.accounting._approximate import ApproximateDP
 from skdp.accounting._concentrated import ZeroConcentratedDP
 from skdp.accounting._gaussian import GaussianDP
-from skdp.accounting._guarantee import Adjacency, Guarantee, require_same_adjacency
+from skdp.accounting._guarantee import Guarantee, require_same_adjacency
 from skdp.accounting._numbers import sequence_of
 from skdp.accounting._objective_perturbation import ObjectivePerturbationDP
 from skdp.accounting._pld import pair_profile

@@ -14,12 +14,12 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from enum import StrEnum
 from typing import ClassVar, Self
 
 import numpy as np
 
 from skdp._typing import ArrayLike, FloatArray
+from skdp.accounting._adjacency import Adjacency, as_adjacency
 from skdp.accounting._duality import best_supporting_lines
 from skdp.accounting._json import decode, encode, read, write
 from skdp.accounting._numbers import (
@@ -34,36 +34,7 @@ from skdp.accounting._numbers import (
 from skdp.accounting._risk import Risk
 from skdp.exceptions import AdjacencyMismatchError
 
-__all__ = ["Adjacency", "Guarantee"]
-
-
-class Adjacency(StrEnum):
-    """Which two data sets count as neighbours.
-
-    Examples
-    --------
-    >>> from skdp.accounting import Adjacency
-    >>> Adjacency("add-remove") is Adjacency.ADD_REMOVE
-    True
-    >>> str(Adjacency.REPLACE_ONE)
-    'replace-one'
-    """
-
-    #: One data set has one row more than the other; the number of rows is private.
-    ADD_REMOVE = "add-remove"
-    #: Both have the same number of rows and differ in one; that number is public.
-    REPLACE_ONE = "replace-one"
-
-
-def as_adjacency(value: object) -> Adjacency:
-    """Return the enum member for a member or its string."""
-    if value not in set(Adjacency):
-        allowed = ", ".join(repr(str(member)) for member in Adjacency)
-        raise ValueError(
-            f"adjacency is not a neighbouring relation, got {value!r}. "
-            f"Allowed: {allowed}. Say which data sets count as neighbours."
-        )
-    return Adjacency(str(value))
+__all__ = ["Guarantee"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -20,9 +20,10 @@ from functools import lru_cache
 import numpy as np
 
 from skdp._typing import FloatArray
+from skdp.accounting._adjacency import Adjacency
 from skdp.accounting._concentrated import ZeroConcentratedDP, concentrated_curve
 from skdp.accounting._gaussian import gaussian_curve
-from skdp.accounting._guarantee import Adjacency, Guarantee
+from skdp.accounting._guarantee import Guarantee
 from skdp.accounting._numbers import mirrored, nonnegative
 from skdp.accounting._pure import pure_curve
 from skdp.accounting._smoothing import NormalLoss, clipped_gaussian_loss

@@ -9,7 +9,8 @@ from types import MappingProxyType
 from typing import Any
 
 from skdp._validation import check_choice
-from skdp.accounting._guarantee import Adjacency, Guarantee, guarantee_from_record
+from skdp.accounting._adjacency import Adjacency
+from skdp.accounting._guarantee import Guarantee, guarantee_from_record
 from skdp.accounting._json import read, write
 from skdp.accounting._numbers import probability, round_up, sequence_of
 

@@ -1,7 +1,6 @@
 """Where the bytes come from: the operating system, or a seed and then it shows."""
 
 import multiprocessing
-import os
 import pickle
 import random
 
@@ -122,7 +121,6 @@ def _send(source, draw, pipe):
     pipe.send(np.asarray(draw(source)).tolist())
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform cannot fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @every_sampler
 def test_forked_processes_draw_different_numbers(draw):

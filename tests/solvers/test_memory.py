@@ -74,7 +74,6 @@ assert s.gradient_norm <= 1e-8
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="limits address space by Linux")
 def test_a_memory_map_larger_than_the_memory_left_can_be_fitted(tmp_path):
     run = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(tmp_path / "rows.npy")],
