@@ -12,6 +12,7 @@ from skdp.accounting._guarantee import Adjacency, Guarantee
 from skdp.accounting._objective_perturbation import ObjectivePerturbationDP
 from skdp.accounting._pure import PureDP
 from skdp.accounting._risk import Risk
+from skdp.accounting._simultaneous import Simultaneous
 from skdp.accounting._smoothed_gaussian import SmoothedGaussianDP
 from skdp.accounting._spent import PrivacyPart, PrivacySpent
 from skdp.accounting._tradeoff import TradeoffDP
@@ -27,6 +28,7 @@ __all__ = [
     "PrivacySpent",
     "PureDP",
     "Risk",
+    "Simultaneous",
     "SmoothedGaussianDP",
     "TradeoffDP",
     "ZeroConcentratedDP",
