@@ -113,7 +113,5 @@ class LogisticLoss:
         if weightless.size:
             t[weightless] = 0.0
         steep = t.sum(axis=0) - signed
-        out: FloatArray = (
-            0.5 * steep + sum_log1p_exp(t) - weightless.size * np.log(2.0)
-        )
+        out: FloatArray = 0.5 * steep + sum_log1p_exp(t) - weightless.size * np.log(2.0)
         return out
