@@ -29,16 +29,15 @@ from skdp.accounting import (
     GaussianDP,
     Guarantee,
     PureDP,
-    Simultaneous,
-    SmoothedGaussianDP,
     ZeroConcentratedDP,
-    compose,
 )
 from skdp.losses import HuberLoss, LogCoshLoss, LogisticLoss, Oscillating, SquaredLoss
 from skdp.mechanisms._additive import RELATIVE_ERROR
 from skdp.mechanisms._base import AdjacentPair, Mechanism, Release
 from skdp.mechanisms._calibration import DOWN
 from skdp.mechanisms._gaussian import calibrated_gaussian
+from skdp.mechanisms._gibbs_guarantee import MU_COST, PURE_COST, gibbs_guarantee
+from skdp.mechanisms._gibbs_tables import hard_tables
 from skdp.mechanisms._smoothing import LatticeSmoothing
 from skdp.random import RandomSource
 from skdp.rows import L2Ball, PrivateRows, as_row_blocks
@@ -46,11 +45,8 @@ from skdp.samplers import Ball, GibbsSampler, GibbsTarget, log_normaliser
 
 __all__ = ["GibbsPosterior"]
 
-_SOURCE = "exact Gibbs posterior, docs/proofs/posterior_sampling.md"
-#: eta in units of the smaller of pure epsilon and mu ...
+#: eta in units of the smaller of pure epsilon and mu.
 _ROUNDING = 2.0**-20
-#: ... costs this many eta in a pure epsilon, and this many in a mu.
-_PURE_COST, _MU_COST = 4.0, 6.0
 #: Share of a pure epsilon that pays for the smoothing step, and of a mu.
 _PURE_SHARE, _MU_SHARE = 0.01, 0.01
 #: Radius that stands for the domain in the default ridge where there is no ball.
@@ -216,7 +212,7 @@ class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
                 "target with delta > 0. Pass ball=Ball.around_zero(n_coefficients, r)."
             )
         lattice = _PURE_SHARE * epsilon
-        main = (epsilon - lattice) * DOWN / (1.0 + _PURE_COST * _ROUNDING)
+        main = (epsilon - lattice) * DOWN / (1.0 + PURE_COST * _ROUNDING)
         # 2 Phi^-1 of the success rate of randomised response
         mu = -2.0 * float(ndtri(1.0 / (1.0 + math.exp(epsilon))))
         mechanism = replace(
@@ -236,7 +232,7 @@ class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
             whole, mu_out = (1.0 - 2 * _MU_SHARE) * target.mu, _MU_SHARE * target.mu / 2
         else:
             whole, mu_out = calibrated_gaussian(target.epsilon_bound, _delta_of(target))
-        mu = whole * DOWN / (1.0 + _MU_COST * _ROUNDING)
+        mu = whole * DOWN / (1.0 + MU_COST * _ROUNDING)
         ridge = self._ridge(alpha, mu)
         ratio = mu / (self._multiplicity * self.lipschitz)
         mechanism = replace(self, alpha=ridge, inverse_temperature=ridge * ratio**2)
@@ -336,19 +332,13 @@ class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
         return self._joint_guarantee(0.0, None)
 
     def _joint_guarantee(self, eta: float, step: Guarantee | None) -> Guarantee:
-        epsilon = self.pure_epsilon + _PURE_COST * eta
-        mu = self.mu + _MU_COST * eta
-        parts: list[Guarantee] = []
-        if math.isfinite(epsilon):
-            of_range = ZeroConcentratedDP(epsilon**2 / 8, adjacency=self.adjacency)
-            parts.append(_then(PureDP(epsilon, adjacency=self.adjacency), step))
-            parts.append(_then(of_range, step))
-        parts.append(_then(GaussianDP(mu, adjacency=self.adjacency), step))
-        return Simultaneous(
-            tuple(parts),
+        return gibbs_guarantee(
+            self.pure_epsilon,
+            self.mu,
+            rounding=eta,
+            step=step,
             adjacency=self.adjacency,
             assumptions=self._assumptions(),
-            source=_SOURCE,
         )
 
     def _assumptions(self) -> tuple[str, ...]:
@@ -475,48 +465,19 @@ class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
 
     def hard_pairs(self) -> Iterator[AdjacentPair[PrivateRows]]:
         """Yield tables that hold the posterior at one end, and one row more."""
-        bound = float(getattr(self.loss, "target_bound", 1.0))
-        extras = {"+": (1.0, bound), "-": (1.0, -bound)}
-        for base_name, base in self._base_tables(bound).items():
-            for name, row in extras.items():
-                other = base
-                if self.adjacency is Adjacency.REPLACE_ONE:
-                    other = [*base, (row[0], -row[1])]
-                yield AdjacentPair(
-                    f"{base_name}, {name}", self._rows([*base, row]), self._rows(other)
-                )
-
-    def _base_tables(self, bound: float) -> dict[str, list[tuple[float, float]]]:
-        tables: dict[str, list[tuple[float, float]]] = {"empty": []}
-        if self.ball is None:
-            # short rows push without bending, to where the loss is straight
-            width = 1.0 / math.sqrt(self.inverse_temperature * self.alpha)
-            away = 6.0 * width + 4.0 / self.radius
-            short = min(1.0, 0.04 / (away * self.radius))
-            push = self.radius * short * abs(self._slope_at_zero(bound))
-            count = min(math.ceil(self.alpha * away / push), _MOST_ROWS)
-            tables["short rows"] = [(short, bound)] * count
-            return tables
-        # so many that the density falls by about 40 nats across the ball
-        count = math.ceil(40.0 / (self.inverse_temperature * self.oscillation))
-        tables["agreeing"] = [(1.0, bound)] * count
-        tables["against"] = [(1.0, -bound)] * count
-        return tables
-
-    def _slope_at_zero(self, bound: float) -> float:
-        return float(self.loss.gradient(np.array([bound]), np.zeros(1))[0])
+        replace_one = self.adjacency is Adjacency.REPLACE_ONE
+        for name, larger, other in hard_tables(self, replace_one=replace_one):
+            yield AdjacentPair(name, self._rows(larger), self._rows(other))
 
     def _rows(self, table: list[tuple[float, float]]) -> PrivateRows:
         """Place (position, label) rows on one axis, at the norm bound."""
-        direction = np.zeros(self.n_coefficients)
-        direction[0] = 1.0
+        axis = np.eye(self.n_coefficients)[0]
         if self.ball is not None and self.ball.center_norm > 0.0:
-            direction = self.ball.midpoint / self.ball.center_norm
+            axis = self.ball.midpoint / self.ball.center_norm
         position = np.array([p for p, _ in table])
-        X = self.radius * np.outer(position, direction)
         y = np.array([label for _, label in table], dtype=np.float64)
-        shape = (len(table), self.n_coefficients)
-        return PrivateRows(as_row_blocks(X.reshape(shape), y), L2Ball(self.radius))
+        X = self.radius * np.outer(position, axis)
+        return PrivateRows(as_row_blocks(X, y), L2Ball(self.radius))
 
     @classmethod
     def audit_instances(cls) -> Iterator[Self]:
@@ -562,23 +523,7 @@ class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
         )
 
 
-#: Rows of a hard table at most.
-_MOST_ROWS = 20_000
-
-
 def _delta_of(target: Guarantee) -> float:
     if isinstance(target, ApproximateDP):
         return target.delta_bound
     return 1.0 if isinstance(target, GaussianDP) else 0.0
-
-
-def _then(ideal: Guarantee, step: Guarantee | None) -> Guarantee:
-    """Compose with the lattice step, in the sharpest form there is."""
-    adjacency = ideal.adjacency
-    if step is None:
-        return ideal
-    if isinstance(ideal, PureDP) and isinstance(step, PureDP):
-        return PureDP(ideal.epsilon_bound + step.epsilon_bound, adjacency=adjacency)
-    if isinstance(ideal, GaussianDP) and isinstance(step, ZeroConcentratedDP):
-        return SmoothedGaussianDP(ideal.mu, step.rho, adjacency=adjacency)
-    return compose(ideal, step)
