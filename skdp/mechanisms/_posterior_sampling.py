@@ -65,7 +65,8 @@ class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
         + \tfrac{\alpha}{2}|\theta|^2\bigr)\Bigr)
 
     on a public ball or on the whole space. It is drawn exactly, by rejection, and
-    published after :class:`LatticeSmoothing`. Build one with :meth:`calibrate`.
+    published after :class:`LatticeSmoothing`, whose noise may carry it a little out of
+    the ball. Build one with :meth:`calibrate`.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ class CoreTail:
         in_tail = uniform(size, source) < expit(odds)
         z = standard_normal(size * d, source).reshape(size, d)
         steps = self.core.steps(z)
-        height = self.core.height(steps)
+        height, ceiling = self.core.heights(steps)
         squares = np.einsum("ij,ij->i", steps @ self.metric, steps)
         valid = in_tail | (squares <= self.edge**2)
         where = np.flatnonzero(in_tail)
@@ -82,19 +82,18 @@ class CoreTail:
             s = self.edge - np.log(uniform(where.size, source)) / self.slope
             unit = z[where] / np.linalg.norm(z[where], axis=1, keepdims=True)
             steps[where] = (s[:, None] * unit) @ self.whiten.T
-            height[where] = self._tail_height(s)
-        return Proposals(steps, height, valid)
+            height[where], ceiling[where] = self._tail_heights(s)
+        return Proposals(steps, height, ceiling, valid)
 
-    def _tail_height(self, s: FloatArray) -> FloatArray:
-        """Return minus the log of the radial bound, with the power of s taken out."""
-        d = self.core.mean.size
-        k = self.slope + (d - 1) / self.edge
-        out: FloatArray = (
-            k * self.edge
-            + self.slope * (s - self.edge)
-            + (d - 1) * np.log(s / self.edge)
-        )
-        return out
+    def _tail_heights(self, s: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return minus the log of the radial bound, without s^(d-1), and its ceiling.
+
+        The tangent of log s lies above it, by what the ceiling takes away.
+        """
+        power = self.core.mean.size - 1
+        k, beyond = self.slope + power / self.edge, s / self.edge - 1.0
+        ceiling = power * (np.log1p(beyond) - beyond)
+        return k * s + ceiling, ceiling
 
 
 def _cores(

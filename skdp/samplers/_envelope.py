@@ -20,12 +20,16 @@ class Proposals:
     log_height : ndarray of shape (m,)
         A point is accepted with probability
         :math:`\exp(\mathrm{log\_height} - (J - \hat J))`, at most 1.
+    log_ceiling : ndarray of shape (m,)
+        Proved bound on ``log_height - (J - J^)`` that reads no data: where chance
+        rejects by this already, the potential need not be formed.
     valid : ndarray of bool, shape (m,)
         False where the point is rejected without a look at the data.
     """
 
     steps: FloatArray
     log_height: FloatArray
+    log_ceiling: FloatArray
     valid: BoolArray
 
 
@@ -34,7 +38,8 @@ class Envelope(Protocol):
 
     Properties expected of an implementation:
 
-    - ``log_height <= J - J^`` at every valid point of the domain, for every data set;
+    - ``log_height - (J - J^) <= log_ceiling <= 0`` at every valid point of the domain,
+      for every data set;
     - valid points have density proportional to ``exp(-log_height)``.
     """
 

@@ -69,19 +69,15 @@ class TiltedGaussian:
         out: FloatArray = self.mean + away.T
         return out
 
-    def height(self, steps: FloatArray) -> FloatArray:
-        """Return minus the log of the unnormalised density."""
+    def heights(self, steps: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return minus the log of the unnormalised density, and the tilt's share."""
         quadratic = np.einsum("ij,ij->i", steps @ self.precision, steps)
-        out: FloatArray = steps @ self.gradient + 0.5 * quadratic
-        return out + self.tilt_height(steps)
-
-    def tilt_height(self, steps: FloatArray) -> FloatArray:
-        """Return the share of the tilt in the height."""
-        if self.tilt == 0.0:
-            return np.zeros(len(steps))
-        away = np.einsum("ij,ij->i", steps + self.offset, steps + self.offset)
-        out: FloatArray = 0.5 * self.tilt * (away - self.radius**2)
-        return out
+        height = steps @ self.gradient + 0.5 * quadratic
+        tilt = np.zeros(len(steps))
+        if self.tilt > 0.0:
+            away = np.einsum("ij,ij->i", steps + self.offset, steps + self.offset)
+            tilt = 0.5 * self.tilt * (away - self.radius**2)
+        return height + tilt, tilt
 
 
 def _tilt(A: FloatArray, g: FloatArray, offset: FloatArray, radius: float) -> float:
@@ -115,8 +111,9 @@ class Gauss:
         """Draw ``size`` points."""
         d = self.core.mean.size
         steps = self.core.steps(standard_normal(size * d, source).reshape(size, d))
+        height, ceiling = self.core.heights(steps)
         # whether a point lies in the ball is for the domain to say
-        return Proposals(steps, self.core.height(steps), np.ones(size, dtype=bool))
+        return Proposals(steps, height, ceiling, np.ones(size, dtype=bool))
 
 
 def _ball_precision(target: GibbsTarget, theta: FloatArray) -> FloatArray:

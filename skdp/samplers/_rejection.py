@@ -4,10 +4,10 @@ from typing import Literal
 
 import numpy as np
 
-from skdp._typing import FloatArray
+from skdp._typing import BoolArray, FloatArray
 from skdp.random import RandomSource, uniform
 from skdp.samplers._core_tail import CoreTail
-from skdp.samplers._envelope import Envelope
+from skdp.samplers._envelope import Envelope, Proposals
 from skdp.samplers._gauss import Gauss
 from skdp.samplers._mode import near_mode
 from skdp.samplers._target import GibbsTarget
@@ -118,28 +118,31 @@ class GibbsSampler:
 
     def _accepted(self, size: int) -> FloatArray:
         """Return the accepted ones of some proposals, in order."""
-        points, log_acceptance = self._proposals(size)
+        drawn = self._envelope.propose(size, self._source)
+        points = self._theta + drawn.steps
+        # accept where an exponential variable is at least minus the log acceptance
+        wait = -np.log(uniform(size, self._source))
+        open_ = drawn.valid & (wait >= -np.minimum(drawn.log_ceiling, 0.0))
+        open_ &= self._target.inside(points)
+        log_acceptance = self._log_acceptance(drawn, points, open_)
         self.max_log_acceptance = max(
             self.max_log_acceptance, float(np.max(log_acceptance, initial=-np.inf))
         )
-        # a value above 0 could come from rounding alone: an exponential is above it
-        wait = -np.log(uniform(len(points), self._source))
-        taken = points[wait >= -np.minimum(log_acceptance, 0.0)]
+        # a value above 0 counts as 0
+        taken = wait[open_] >= -np.minimum(log_acceptance, 0.0)
         self.n_proposals += size
-        self.n_accepted += len(taken)
-        return taken
+        self.n_accepted += int(np.count_nonzero(taken))
+        return points[open_][taken]
 
-    def _proposals(self, size: int) -> tuple[FloatArray, FloatArray]:
-        """Return valid proposals in the domain and their log acceptance."""
-        drawn = self._envelope.propose(size, self._source)
-        points = self._theta + drawn.steps
-        valid = drawn.valid & self._target.inside(points)
-        points, height = points[valid], drawn.log_height[valid]
+    def _log_acceptance(
+        self, drawn: Proposals, points: FloatArray, open_: BoolArray
+    ) -> FloatArray:
+        """Return the log acceptance of the points that are still open."""
         if self._target.is_gaussian and isinstance(self._envelope, Gauss):
             # the quadratic model is the potential: what is left is the tilt
-            return points, self._envelope.core.tilt_height(drawn.steps[valid])
-        rise = self._target.potential(points) - self._height
-        return points, height - rise
+            return drawn.log_ceiling[open_]
+        rise = self._target.potential(points[open_]) - self._height
+        return drawn.log_height[open_] - rise
 
 
 def _fitted(

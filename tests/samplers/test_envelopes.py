@@ -40,12 +40,16 @@ def random_target(generator, *, ball=None, name=None):
 
 
 def excess(envelope, target, theta, source, size=1000):
-    """Return the largest log acceptance of some proposals."""
+    """Return by how much proposals exceed their ceiling, or a ceiling 0."""
     drawn = envelope.propose(size, source)
     points = theta + drawn.steps
     valid = drawn.valid & target.inside(points)
     rise = target.potential(points[valid]) - target.potential(theta[None])
-    return float(np.max(drawn.log_height[valid] - rise, initial=-np.inf))
+    log_acceptance = drawn.log_height[valid] - rise
+    over = log_acceptance - drawn.log_ceiling[valid]
+    return max(
+        float(np.max(v, initial=-np.inf)) for v in (over, drawn.log_ceiling[valid])
+    )
 
 
 def fitted(target, generator):
