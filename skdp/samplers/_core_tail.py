@@ -20,6 +20,7 @@ from scipy.special import expit, gammaln
 from skdp._typing import FloatArray
 from skdp.random import RandomSource, standard_normal, uniform
 from skdp.samplers._envelope import Proposals
+from skdp.samplers._factor import factored
 from skdp.samplers._gauss import TiltedGaussian
 from skdp.samplers._minorant import minorant_curvature
 from skdp.samplers._target import GibbsTarget
@@ -104,8 +105,8 @@ def _cores(
     edges: list[float],
 ) -> list[CoreTail]:
     """Return the envelopes whose tails decay, for some radii, in one pass."""
-    metric = H / target.gamma
-    L = np.linalg.cholesky(metric)
+    # any metric serves
+    metric, L = factored(H / target.gamma)
     whiten: FloatArray = solve_triangular(L, np.eye(len(g)), lower=True).T
     log_volume = float(np.sum(np.log(np.abs(np.diag(whiten)))))
     out = []

@@ -21,6 +21,7 @@ from skdp._typing import FloatArray
 from skdp.random import RandomSource, standard_normal
 from skdp.samplers._ball import Ball
 from skdp.samplers._envelope import Proposals
+from skdp.samplers._factor import factored
 from skdp.samplers._minorant import minorant_curvature
 from skdp.samplers._mode import shift_for_radius
 from skdp.samplers._target import GibbsTarget
@@ -52,7 +53,7 @@ class TiltedGaussian:
             offset, radius = theta - ball.midpoint, ball.radius
             tilt = _tilt(A, g, offset, radius)
             room = 0.5 * tilt * float(radius**2 - offset @ offset)
-        factor = np.asarray(np.linalg.cholesky(A + tilt * np.eye(len(g))), np.float64)
+        tilted, factor = factored(A + tilt * np.eye(len(g)))
         b = g + tilt * offset
         mean = -cho_solve((factor, True), b)
         log_mass = (
@@ -61,7 +62,8 @@ class TiltedGaussian:
             - 0.5 * float(b @ mean)
             + room
         )
-        return cls(g, A, offset, tilt, radius, factor, mean, log_mass)
+        precision = tilted - tilt * np.eye(len(g))
+        return cls(g, precision, offset, tilt, radius, factor, mean, log_mass)
 
     def steps(self, z: FloatArray) -> FloatArray:
         """Turn standard normal rows into draws of delta."""

@@ -15,6 +15,7 @@ from scipy.optimize import brentq
 
 from skdp._typing import FloatArray
 from skdp.samplers._ball import Ball
+from skdp.samplers._factor import solved
 from skdp.samplers._target import GibbsTarget
 from skdp.solvers._bracket import Bracket
 
@@ -53,7 +54,7 @@ def _model_step(
 ) -> FloatArray:
     """Return the minimiser of the quadratic model over the domain, as a step."""
     if ball is None:
-        return np.asarray(np.linalg.solve(H, -g), dtype=np.float64)
+        return solved(H, -g)
     u = theta - ball.midpoint
     values, vectors = np.linalg.eigh(H)
     # rounding may leave an eigenvalue of a huge matrix below the ridge it contains

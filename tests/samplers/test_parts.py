@@ -10,6 +10,7 @@ from skdp.losses import LogisticLoss, SquaredLoss
 from skdp.random import as_random_source
 from skdp.rows import L2Ball, PrivateRows, as_row_blocks
 from skdp.samplers import Ball, GibbsSampler, GibbsTarget, log_normaliser
+from skdp.samplers._factor import factored
 from skdp.samplers._mode import near_mode
 
 
@@ -139,3 +140,26 @@ def test_the_choice_of_an_envelope_is_the_one_that_accepts_more():
             drawn.draw(3000)
             rates[envelope] = drawn.n_accepted / drawn.n_proposals
         assert rates["auto"] >= 0.9 * max(rates.values())
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("ball", [None, Ball((0.0,) * 4, 5.0)])
+def test_a_ridge_below_rounding_is_no_error(name, ball):
+    """Equal rows leave directions without curvature; the rest of the law is right."""
+    X = np.tile([[0.5, 0.5, 0.5, 0.5]], (2000, 1))
+    y = np.where(np.arange(2000) % 3 > 0, 1.0, -1.0)
+    target = GibbsTarget(
+        rows(X, y), LOSSES[name][0], inverse_temperature=1.0, alpha=1e-14, ball=ball
+    )
+    draws = GibbsSampler(target, as_random_source(0)).draw(20)
+    assert np.isfinite(draws).all()
+
+
+def test_a_matrix_is_made_definite_within_its_rounding():
+    v = np.ones(5) * 1e8
+    A = np.outer(v, v)
+    raised, factor = factored(A)
+    np.testing.assert_allclose(raised, A, rtol=1e-13)
+    np.testing.assert_allclose(factor @ factor.T, raised, rtol=1e-13)
+    definite = A + 1e16 * np.eye(5)
+    assert factored(definite)[0] is definite
