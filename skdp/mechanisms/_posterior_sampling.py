@@ -392,11 +392,11 @@ class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
         """
         self._check_public(data)
         sampler = GibbsSampler(self.target(data), source)
-        draws = sampler.draw(n_releases)
+        draws, spent = sampler.draw(n_releases), self.guarantee
         return [
             Release(
                 output=self.smoothing.release(draw, source).output,
-                spent=self.guarantee,
+                spent=spent,
                 diagnostics={
                     "draw": draw,
                     "n_proposals": sampler.n_proposals,
