@@ -13,6 +13,7 @@ from skdp.accounting._guarantee import Guarantee
 from skdp.accounting._objective_perturbation import ObjectivePerturbationDP
 from skdp.accounting._pure import PureDP
 from skdp.accounting._risk import Risk
+from skdp.accounting._simultaneous import Simultaneous
 from skdp.accounting._smoothed_gaussian import SmoothedGaussianDP
 from skdp.accounting._spent import PrivacyPart, PrivacySpent
 from skdp.accounting._tradeoff import TradeoffDP
@@ -28,6 +29,7 @@ __all__ = [
     "PrivacySpent",
     "PureDP",
     "Risk",
+    "Simultaneous",
     "SmoothedGaussianDP",
     "TradeoffDP",
     "ZeroConcentratedDP",

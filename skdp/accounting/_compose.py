@@ -24,6 +24,7 @@ from skdp.accounting._numbers import sequence_of
 from skdp.accounting._objective_perturbation import ObjectivePerturbationDP
 from skdp.accounting._pld import pair_profile
 from skdp.accounting._pure import PureDP
+from skdp.accounting._simultaneous import Simultaneous
 from skdp.accounting._smoothed_gaussian import SmoothedGaussianDP
 
 __all__ = ["Composed", "compose"]
@@ -51,7 +52,8 @@ def compose(*guarantees: Guarantee) -> Guarantee:
     -------
     Guarantee
         Gaussian, zCDP and single guarantees stay of their kind; the rest is a
-        :class:`Composed` that keeps its parts.
+        :class:`Composed` that keeps its parts, or a :class:`Simultaneous` of these
+        where one of the releases has several guarantees.
 
     Raises
     ------
@@ -83,6 +85,8 @@ def compose(*guarantees: Guarantee) -> Guarantee:
     adjacency = require_same_adjacency(guarantees)
     if len(guarantees) == 1:
         return guarantees[0]
+    if any(isinstance(g, Simultaneous) for g in guarantees):
+        return _compose_alternatives(guarantees, adjacency)
     parts = _flatten(guarantees)
     merged = _merge_alike(parts)
     total = merged if merged is not None else Composed(parts, adjacency=adjacency)
@@ -95,6 +99,22 @@ def _flatten(guarantees: tuple[Guarantee, ...]) -> tuple[Guarantee, ...]:
     for g in guarantees:
         parts.extend(g.parts if isinstance(g, Composed) else (g,))
     return tuple(parts)
+
+
+def _compose_alternatives(
+    guarantees: tuple[Guarantee, ...], adjacency: Adjacency
+) -> Simultaneous:
+    """Compose first alternatives with first ones, and so on.
+
+    A guarantee with fewer alternatives takes part with its last one. Every choice is
+    valid, so the best of some is.
+    """
+    choices = [g.parts if isinstance(g, Simultaneous) else (g,) for g in guarantees]
+    totals = tuple(
+        compose(*(parts[min(i, len(parts) - 1)] for parts in choices))
+        for i in range(max(map(len, choices)))
+    )
+    return Simultaneous(totals, adjacency=adjacency, assumptions=_union(guarantees))
 
 
 def _union(guarantees: tuple[Guarantee, ...]) -> tuple[str, ...]:

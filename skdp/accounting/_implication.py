@@ -11,6 +11,7 @@ from skdp.accounting._gaussian import GaussianDP
 from skdp.accounting._guarantee import Guarantee
 from skdp.accounting._numbers import INFINITE_EPSILON
 from skdp.accounting._pure import PureDP
+from skdp.accounting._simultaneous import Simultaneous
 from skdp.accounting._tradeoff import TradeoffDP
 
 __all__: list[str] = []
@@ -23,6 +24,14 @@ def implied(given: Guarantee, wanted: Guarantee) -> bool:
     """Tell whether ``given`` implies ``wanted``, True only when certain."""
     if given == wanted or _smaller_numbers(given, wanted):
         return True
+    if isinstance(wanted, Simultaneous):
+        return all(implied(given, part) for part in wanted.parts)
+    if isinstance(given, Simultaneous):
+        # one alternative may do; only curves can do together what none does alone
+        if any(implied(part, wanted) for part in given.parts):
+            return True
+        if not isinstance(wanted, GaussianDP | TradeoffDP):
+            return False
     if isinstance(wanted, PureDP):
         return given.epsilon(0.0) <= wanted.epsilon_bound
     if isinstance(wanted, ApproximateDP):

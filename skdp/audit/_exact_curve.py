@@ -131,8 +131,9 @@ def exact_curve(
     Parameters
     ----------
     mechanism : Mechanism
-        With one output number: either a density, continuous and smooth but where the
-        noise is zero, with noise monotone in the output; or a lattice law.
+        With one output number: either a density on an interval, continuous and smooth
+        but where the noise is zero, with noise monotone in the output; or a lattice
+        law.
     pair : AdjacentPair
         Two neighbouring data sets, for example from ``mechanism.hard_pairs()``.
 
@@ -186,9 +187,11 @@ def exact_curve(
 
 def _density(mechanism: Mechanism[Any, FloatArray], data: Any) -> Piecewise:
     """Return the log density on ``data``, followed into both tails."""
+    law = mechanism.log_density_on(data)
+    low, high = mechanism.support
 
     def f(x: float) -> float:
-        return mechanism.log_density(np.array([x]), data)
+        return law(np.array([x]))
 
     def noise(x: float) -> float:
         value = mechanism.noise(np.array([x]), data)
@@ -199,9 +202,10 @@ def _density(mechanism: Mechanism[Any, FloatArray], data: Any) -> Piecewise:
             )
         return float(value[0])
 
-    centre = _zero(noise)
-    ends = [_tail(f, centre, side) for side in (-1.0, 1.0)]
-    return resolve(f, [ends[0], centre, ends[1]], _TOLERANCE)
+    centre = min(max(_zero(noise), low), high)
+    ends = [_end(f, centre, -1.0, low), _end(f, centre, 1.0, high)]
+    # a peak at the border is an end
+    return resolve(f, sorted({ends[0], centre, ends[1]}), _TOLERANCE)
 
 
 def _zero(noise: Callable[[float], float]) -> float:
@@ -222,6 +226,15 @@ def _zero(noise: Callable[[float], float]) -> float:
 
 def _slope(noise: Callable[[float], float]) -> float:
     return math.copysign(1.0, noise(1.0) - noise(-1.0))
+
+
+def _end(
+    f: Callable[[float], float], centre: float, side: float, border: float
+) -> float:
+    """Return the border of the support on one side, or where next to no mass is."""
+    if math.isfinite(border) and f(border) >= f(centre) - _TAIL_DEPTH:
+        return border
+    return _tail(f, centre, side)
 
 
 def _tail(f: Callable[[float], float], centre: float, side: float) -> float:

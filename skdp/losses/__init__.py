@@ -1,6 +1,17 @@
 """Convex losses of a linear margin, with the constants that privacy proofs need."""
 
-from skdp.losses._base import Loss, LossConstants
+from skdp.losses._base import Loss, LossConstants, Oscillating
+from skdp.losses._huber import HuberLoss
+from skdp.losses._log_cosh import LogCoshLoss
 from skdp.losses._logistic import LogisticLoss
+from skdp.losses._squared import SquaredLoss
 
-__all__ = ["LogisticLoss", "Loss", "LossConstants"]
+__all__ = [
+    "HuberLoss",
+    "LogCoshLoss",
+    "LogisticLoss",
+    "Loss",
+    "LossConstants",
+    "Oscillating",
+    "SquaredLoss",
+]

@@ -1,11 +1,11 @@
-"""The protocol of a loss: elementwise in the margin, with proved constants."""
+"""The protocols of a loss: elementwise in the margin, with proved constants."""
 
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from skdp._typing import FloatArray
 
-__all__ = ["Loss", "LossConstants"]
+__all__ = ["Loss", "LossConstants", "Oscillating"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class Loss(Protocol):
     Properties expected of an implementation:
 
     - ``f`` is convex in ``t`` with a Lipschitz derivative;
-    - the three functions are elementwise, finite for every finite margin, and return
-      new float64 arrays of the shape of ``t``;
+    - the three functions are elementwise, finite for every margin whose square is a
+      float, and return new float64 arrays of the shape of ``t``;
     - ``constants`` is attained: a tighter bound would be wrong.
     """
 
@@ -54,6 +54,45 @@ class Loss(Protocol):
         """Return both derivatives at the price of one."""
         ...
 
-    def constants(self, data_norm: float) -> LossConstants:
-        """Return the Lipschitz and smoothness bounds for rows within ``data_norm``."""
+    def constants(
+        self, data_norm: float, *, radius: float | None = None
+    ) -> LossConstants:
+        """Return the Lipschitz and smoothness bounds for rows within ``data_norm``.
+
+        They hold for all theta of norm at most ``radius``, or everywhere.
+        """
+        ...
+
+
+@runtime_checkable
+class Oscillating(Loss, Protocol):
+    """A loss whose range over a ball of coefficients is known exactly.
+
+    Properties expected of an implementation, beyond those of :class:`Loss`:
+
+    - ``f''`` as a function of ``t`` is unimodal: it rises up to a point and falls
+      beyond it, jumps allowed. The samplers build their envelopes on this;
+    - ``oscillation`` is attained by some row: a smaller number would be wrong.
+    """
+
+    def oscillation(
+        self, data_norm: float, *, center_norm: float, radius: float
+    ) -> float:
+        """Return the largest max - min of one row's loss over a ball of theta.
+
+        The ball has its centre at distance ``center_norm`` from the origin.
+        """
+        ...
+
+    def extremes(
+        self, y: FloatArray, low: FloatArray, high: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return least and largest loss over margins from ``low`` to ``high``."""
+        ...
+
+    def total(self, y: FloatArray, t: FloatArray) -> FloatArray:
+        """Return the sum over rows for margins of shape (n, m): shape (m,).
+
+        The margins may be overwritten.
+        """
         ...

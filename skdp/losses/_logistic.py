@@ -14,6 +14,7 @@ from scipy.special import expit
 
 from skdp._typing import FloatArray
 from skdp.losses._base import LossConstants
+from skdp.losses._sums import sum_log1p_exp
 
 __all__ = ["LogisticLoss"]
 
@@ -73,6 +74,44 @@ class LogisticLoss:
         hessian: FloatArray = p * (np.abs(y) - p)
         return gradient, hessian
 
-    def constants(self, data_norm: float) -> LossConstants:
-        """Return ``lipschitz = R`` and ``smoothness = R^2 / 4``."""
-        return LossConstants(lipschitz=data_norm, smoothness=data_norm**2 / 4)
+    def constants(
+        self, data_norm: float, *, radius: float | None = None
+    ) -> LossConstants:
+        """Return ``lipschitz = R`` (R sigma(R radius) on a ball), and R^2 / 4."""
+        steepest = 1.0 if radius is None else float(expit(data_norm * radius))
+        return LossConstants(
+            lipschitz=data_norm * steepest, smoothness=data_norm**2 / 4
+        )
+
+    def oscillation(
+        self, data_norm: float, *, center_norm: float, radius: float
+    ) -> float:
+        """Return ``log(1 + e^(R(c+B))) - log(1 + e^(R(c-B)))``, c and B of the ball.
+
+        The loss of the steeper label at the ball's far end and near end: the slope
+        grows along the way, so no other row and no other label spans more.
+        """
+        ends = data_norm * np.array([center_norm + radius, center_norm - radius])
+        far, near = np.logaddexp(0.0, ends)
+        return float(far - near)
+
+    def extremes(
+        self, y: FloatArray, low: FloatArray, high: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return least and largest loss between two margins: monotone, so the ends."""
+        ends = self.value(y, low), self.value(y, high)
+        return np.minimum(*ends), np.maximum(*ends)
+
+    def total(self, y: FloatArray, t: FloatArray) -> FloatArray:
+        """Return the sum over rows for margins of shape (n, m): shape (m,).
+
+        ``log(1 + e^s) = max(s, 0) + log(1 + e^-|s|)``, and ``2 max(s, 0) = s + |s|``.
+        """
+        signed = y @ t
+        np.abs(t, out=t)
+        weightless = np.flatnonzero(y == 0.0)
+        if weightless.size:
+            t[weightless] = 0.0
+        steep = t.sum(axis=0) - signed
+        out: FloatArray = 0.5 * steep + sum_log1p_exp(t) - weightless.size * np.log(2.0)
+        return out

@@ -5,12 +5,14 @@ from skdp.mechanisms._gaussian import GaussianMechanism
 from skdp.mechanisms._k_norm import KNormMechanism
 from skdp.mechanisms._noise import GaussianNoise, KNormNoise, NoiseLaw
 from skdp.mechanisms._objective_perturbation import ObjectivePerturbation
+from skdp.mechanisms._posterior_sampling import GibbsPosterior
 from skdp.mechanisms._smoothing import LatticeLaw, LatticeSmoothing
 
 __all__ = [
     "AdjacentPair",
     "GaussianMechanism",
     "GaussianNoise",
+    "GibbsPosterior",
     "KNormMechanism",
     "KNormNoise",
     "LatticeLaw",

@@ -1,9 +1,10 @@
 """The contract of a mechanism: randomness with a guarantee attached."""
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, Self, TypeVar
+from typing import ClassVar, Generic, Self, TypeVar
 
 from skdp._typing import FloatArray
 from skdp.accounting import Guarantee
@@ -61,6 +62,10 @@ class Mechanism(ABC, Generic[Data, Out]):
     audited by the test suite without being named there.
     """
 
+    #: Whether every data set makes a release ask for the same random bytes. Where not,
+    #: running time tells something about the data, which no guarantee here covers.
+    same_draws: ClassVar[bool] = True
+
     @property
     @abstractmethod
     def guarantee(self) -> Guarantee:
@@ -80,6 +85,11 @@ class Mechanism(ABC, Generic[Data, Out]):
         """Step of the lattice that carries the ideal release; 0 for a density."""
         return 0.0
 
+    @property
+    def support(self) -> tuple[float, float]:
+        """Public interval that carries a one-dimensional ideal release."""
+        return -math.inf, math.inf
+
     @abstractmethod
     def release(self, data: Data, source: RandomSource) -> Release[Out]:
         """Draw the noise, answer, and forget the data."""
@@ -91,9 +101,17 @@ class Mechanism(ABC, Generic[Data, Out]):
         A log probability where :attr:`lattice` is positive.
         """
 
+    def log_density_on(self, data: Data) -> Callable[[FloatArray], float]:
+        """Return :meth:`log_density` on one data set, for many outputs."""
+        return lambda output: self.log_density(output, data)
+
     @abstractmethod
     def noise(self, output: FloatArray, data: Data) -> FloatArray:
-        """Recover the noise vector that makes the ideal release equal ``output``."""
+        """Recover the noise vector that makes the ideal release equal ``output``.
+
+        A law without a noise vector returns the gradient of its log density instead,
+        which is zero at the peak, as noise is.
+        """
 
     @abstractmethod
     def hard_pairs(self) -> Iterator[AdjacentPair[Data]]:

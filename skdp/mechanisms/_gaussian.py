@@ -23,7 +23,7 @@ from skdp.mechanisms._calibration import analytic_mu, largest_mu
 from skdp.mechanisms._noise import GaussianNoise
 from skdp.mechanisms._smoothing import LatticeSmoothing
 
-__all__ = ["GaussianMechanism"]
+__all__ = ["GaussianMechanism", "calibrated_gaussian"]
 
 _SOURCE = "analytic Gaussian mechanism (Balle & Wang 2018), docs/proofs/gaussian.md"
 
@@ -83,7 +83,7 @@ class GaussianMechanism(AdditiveNoise):
         GaussianMechanism
             Its ``guarantee`` implies ``target``.
         """
-        mu, smoothing_mu = _calibrated(target.epsilon_bound, target.delta_bound)
+        mu, smoothing_mu = calibrated_gaussian(target.epsilon_bound, target.delta_bound)
         sigma = l2_sensitivity / mu
         smoothing = LatticeSmoothing.concentrated(
             error=RELATIVE_ERROR * sigma,
@@ -131,7 +131,7 @@ class GaussianMechanism(AdditiveNoise):
 
 
 @lru_cache(maxsize=1024)
-def _calibrated(epsilon: float, delta: float) -> tuple[float, float]:
+def calibrated_gaussian(epsilon: float, delta: float) -> tuple[float, float]:
     """Return (mu, mu_out) for an (epsilon, delta) target."""
     smoothing_mu = min(analytic_mu(epsilon, delta) / 100, 0.125)
 

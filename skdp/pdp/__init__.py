@@ -1,6 +1,7 @@
 """Per-instance privacy loss: what one release cost one person, in nats."""
 
 from skdp.pdp._exact import exact_loss
+from skdp.pdp._posterior import posterior_loss
 from skdp.pdp._published import published_loss
 
-__all__ = ["exact_loss", "published_loss"]
+__all__ = ["exact_loss", "posterior_loss", "published_loss"]

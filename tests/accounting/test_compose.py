@@ -17,6 +17,7 @@ from skdp.accounting import (
     GaussianDP,
     ObjectivePerturbationDP,
     PureDP,
+    Simultaneous,
     SmoothedGaussianDP,
     TradeoffDP,
     ZeroConcentratedDP,
@@ -352,3 +353,22 @@ def test_convex_minorant_lies_below_and_is_convex():
     assert (np.diff(slopes) >= -1e-10).all()
     truth = GaussianDP(math.sqrt(0.1)).delta(e)
     assert (truth <= found + 1e-15).all()
+
+
+def test_alternatives_are_composed_apart():
+    """Of k releases that are pure and Gaussian at once, the total is both."""
+    one = Simultaneous((PureDP(0.3), GaussianDP(0.1)), assumptions=("a",))
+    total = compose(one, one, GaussianDP(0.2, assumptions=("b",)))
+    first, second = total.parts
+    assert first.parts[:2] == (PureDP(0.3), PureDP(0.3))
+    assert first.parts[2].mu == 0.2
+    assert second.mu == pytest.approx(math.sqrt(0.06))
+    assert total.assumptions == ("a", "b")
+    for epsilon in (0.0, 0.3, 1.0):
+        assert total.delta(epsilon) == min(g.delta(epsilon) for g in total.parts)
+    assert compose(one, one).epsilon(0.0) == pytest.approx(0.6)
+    assert compose(*[one] * 50).epsilon(1e-6) < 4.0
+    with pytest.raises(ValueError, match="parts is empty"):
+        Simultaneous(())
+    with pytest.raises(ValueError, match="adjacency differs"):
+        Simultaneous((PureDP(1.0),), adjacency="replace-one")

@@ -18,6 +18,7 @@ from skdp.accounting import (
     Guarantee,
     ObjectivePerturbationDP,
     PureDP,
+    Simultaneous,
     SmoothedGaussianDP,
     TradeoffDP,
     ZeroConcentratedDP,
@@ -40,6 +41,15 @@ ALL = [
     compose(PureDP(0.1), PureDP(0.1), GaussianDP(0.3)),
     compose(PureDP(0.1), ApproximateDP(0.2, 1e-4)),
     compose(PureDP(0.1), ZeroConcentratedDP(0.01), GaussianDP(0.1)),
+    # the smaller of two profiles; convex, or not
+    Simultaneous((PureDP(0.7), PureDP(0.5))),
+    Simultaneous(
+        (
+            GaussianDP(0.4, adjacency="replace-one"),
+            ZeroConcentratedDP(0.05, adjacency="replace-one"),
+        ),
+        adjacency="replace-one",
+    ),
 ]
 #: Profiles that are exact for some mechanism, hence convex in exp(epsilon).
 CONVEX = [g for g in ALL if str(g.adjacency) == "add-remove"]
@@ -222,6 +232,13 @@ def test_replacement_numbers():
         (GaussianDP(0.1), compose(PureDP(0.1), GaussianDP(0.2)), True),
         (GaussianDP(0.3), compose(PureDP(0.1), GaussianDP(0.2)), False),
         (TradeoffDP([(0.0, 0.9), *KNOTS[1:]]), TradeoffDP(KNOTS), False),
+        (Simultaneous((PureDP(0.7), GaussianDP(0.4))), PureDP(0.7), True),
+        (Simultaneous((PureDP(0.7), GaussianDP(0.4))), GaussianDP(0.4), True),
+        (Simultaneous((PureDP(0.7), GaussianDP(0.4))), PureDP(0.6), False),
+        (Simultaneous((PureDP(0.7), GaussianDP(0.4))), GaussianDP(0.3), False),
+        (PureDP(0.1), Simultaneous((PureDP(0.7), GaussianDP(0.4))), True),
+        (PureDP(0.6), Simultaneous((PureDP(0.7), GaussianDP(0.4))), False),
+        (GaussianDP(0.4), Simultaneous((PureDP(9.0), GaussianDP(0.4))), False),
     ],
 )
 def test_implication(given, wanted, answer):

@@ -79,6 +79,10 @@ class Shifted:
     sign: float
     scale: float
     lattice = 0.0
+    support = (-np.inf, np.inf)
+
+    def log_density_on(self, data):
+        return lambda output: self.log_density(output, data)
 
     def noise(self, output, data):
         return self.sign * (output - data)

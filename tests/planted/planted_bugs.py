@@ -59,7 +59,11 @@ def planted(name):
 
 def _forget():
     """Empty the caches through which a bug could outlive its block, or be missed."""
-    for cached in (ridge.plan_gaussian, ridge.calibrated_mu, gaussian._calibrated):
+    for cached in (
+        ridge.plan_gaussian,
+        ridge.calibrated_mu,
+        gaussian.calibrated_gaussian,
+    ):
         cached.cache_clear()
 
 
@@ -233,7 +237,7 @@ def _():
     def wrap(calibrated):
         return lambda e, delta: (calibrated(e, delta)[0] / np.log(2), 1e-4)
 
-    return [(gaussian, "_calibrated", wrap)]
+    return [(gaussian, "calibrated_gaussian", wrap)]
 
 
 @bug("calibration.add_remove_sold_as_replace_one", "certificate")

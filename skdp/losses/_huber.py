@@ -1,0 +1,62 @@
+"""Huber loss of a bounded target."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp._typing import FloatArray
+from skdp._validation import check_positive
+from skdp.losses._regression import ResidualLoss
+
+__all__ = ["HuberLoss"]
+
+
+@dataclass(frozen=True, slots=True)
+class HuberLoss(ResidualLoss):
+    r"""Huber loss: :math:`r^2/2` for :math:`|r| \le s`, else :math:`s|r| - s^2/2`.
+
+    ``r = t - y`` with the target within a bound. The slope never exceeds the scale s.
+
+    Parameters
+    ----------
+    target_bound : float, default=1.0
+        Bound Y > 0; targets are clipped to [-Y, Y].
+    scale : float, default=0.5
+        Residual s > 0 beyond which the loss is linear, in the units of the target.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.losses import HuberLoss
+    >>> loss = HuberLoss(scale=0.3)
+    >>> loss.value(np.array([0.0, 1.0]), np.array([0.2, 0.0])).round(6)
+    array([0.02 , 0.255])
+    >>> loss.constants(2.0)
+    LossConstants(lipschitz=0.6, smoothness=4.0)
+    >>> round(loss.oscillation(1.0, center_norm=0.0, radius=1.0), 6)
+    0.555
+    """
+
+    scale: float = 0.5
+
+    def __post_init__(self) -> None:
+        # the parent by name: slots make a new class that a bare super() cannot see
+        ResidualLoss.__post_init__(self)
+        remedy = "Use about a quarter of the range of the targets."
+        scale = check_positive("scale", self.scale, remedy=remedy)
+        object.__setattr__(self, "scale", scale)
+
+    def _even(self, r: FloatArray) -> FloatArray:
+        # s |r| - s^2/2 = m (|r| - m/2) with m = min(|r|, s) covers both branches
+        size = np.abs(r)
+        m = np.minimum(size, self.scale)
+        out: FloatArray = m * (size - 0.5 * m)
+        return out
+
+    def _slope(self, r: FloatArray) -> FloatArray:
+        out: FloatArray = np.clip(r, -self.scale, self.scale)
+        return out
+
+    def _curvature(self, r: FloatArray) -> FloatArray:
+        out: FloatArray = (np.abs(r) <= self.scale).astype(np.float64)
+        return out

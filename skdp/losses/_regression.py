@@ -1,0 +1,111 @@
+r"""What even losses of a residual share: bounded targets, and exact oscillation.
+
+Notation
+--------
+t    margin, shape (n,)
+y    target, clipped to [-Y, Y], shape (n,)                    -> ``target_bound``
+r    residual t - y
+h    even, convex, increasing on r >= 0
+c, B distance of a ball's centre from the origin, and its radius
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp._typing import FloatArray
+from skdp._validation import check_positive
+from skdp.losses._base import LossConstants
+
+__all__ = ["ResidualLoss"]
+
+_REMEDY = "Choose it from public knowledge of the targets, not by looking at them."
+
+
+@dataclass(frozen=True, slots=True)
+class ResidualLoss(ABC):
+    """A loss ``h(t - y)`` of a target that is clipped to a public bound."""
+
+    target_bound: float = 1.0
+
+    def __post_init__(self) -> None:
+        bound = check_positive("target_bound", self.target_bound, remedy=_REMEDY)
+        object.__setattr__(self, "target_bound", bound)
+
+    @abstractmethod
+    def _even(self, r: FloatArray) -> FloatArray:
+        """Return h."""
+
+    @abstractmethod
+    def _slope(self, r: FloatArray) -> FloatArray:
+        """Return h'."""
+
+    @abstractmethod
+    def _curvature(self, r: FloatArray) -> FloatArray:
+        """Return h''."""
+
+    def _residual(self, y: FloatArray, t: FloatArray) -> FloatArray:
+        out: FloatArray = t - np.clip(y, -self.target_bound, self.target_bound)
+        return out
+
+    def value(self, y: FloatArray, t: FloatArray) -> FloatArray:
+        """Return the loss, shape (n,)."""
+        return self._even(self._residual(y, t))
+
+    def gradient(self, y: FloatArray, t: FloatArray) -> FloatArray:
+        """Return the first derivative in the margin, shape (n,)."""
+        return self._slope(self._residual(y, t))
+
+    def hessian(self, y: FloatArray, t: FloatArray) -> FloatArray:
+        """Return the second derivative in the margin, shape (n,)."""
+        return self._curvature(self._residual(y, t))
+
+    def derivatives(
+        self, y: FloatArray, t: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return both derivatives, shape (n,) each."""
+        r = self._residual(y, t)
+        return self._slope(r), self._curvature(r)
+
+    def constants(
+        self, data_norm: float, *, radius: float | None = None
+    ) -> LossConstants:
+        """Return R h'(Y + R radius) (h' at infinity without a radius) and R^2 h''(0).
+
+        The slope grows with the residual, and all these losses bend most at zero.
+        """
+        reach = math.inf if radius is None else data_norm * radius
+        steepest = float(self._slope(np.array(self.target_bound + reach)))
+        bend = float(self._curvature(np.array(0.0)))
+        return LossConstants(
+            lipschitz=data_norm * steepest, smoothness=data_norm**2 * bend
+        )
+
+    def oscillation(
+        self, data_norm: float, *, center_norm: float, radius: float
+    ) -> float:
+        """Return ``h(r0 + RB) - h(max(0, r0 - RB))`` with ``r0 = Y + Rc``.
+
+        The row looks from the far target past the centre; h grows ever faster, so the
+        farthest start spans the most.
+        """
+        start, reach = self.target_bound + data_norm * center_norm, data_norm * radius
+        ends = np.array([start + reach, max(0.0, start - reach)])
+        far, near = self._even(ends)
+        return float(far - near)
+
+    def extremes(
+        self, y: FloatArray, low: FloatArray, high: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return least and largest loss between two margins: at the target, or ends."""
+        nearest = np.clip(np.clip(y, -self.target_bound, self.target_bound), low, high)
+        largest = np.maximum(self.value(y, low), self.value(y, high))
+        return self.value(y, nearest), largest
+
+    def total(self, y: FloatArray, t: FloatArray) -> FloatArray:
+        """Return the sum over rows for margins of shape (n, m): shape (m,)."""
+        t -= np.clip(y, -self.target_bound, self.target_bound)[:, None]
+        out: FloatArray = self._even(t).sum(axis=0)
+        return out

@@ -1,0 +1,530 @@
+r"""One exact draw from a Gibbs posterior, private by the temperature alone.
+
+Notation (derived in docs/proofs/posterior_sampling.md)
+-------------------------------------------------------
+x        row after clipping, intercept constant included, norm <= R    -> ``radius``
+theta    coefficient vector, intercept coordinate last, shape (d,)
+gamma    inverse temperature                             -> ``inverse_temperature``
+alpha    ridge on the SUM of the losses, every coordinate penalised    -> ``alpha``
+o        largest oscillation of one row's loss over the ball      -> ``oscillation``
+G        largest gradient norm of one row's loss on the domain      -> ``lipschitz``
+k        1 under add-remove, 2 under replace-one
+eta      public bound on the rounding of a computed log density      -> ``rounding``
+Delta    public bound on the rounding of a computed draw     -> ``smoothing.error``
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+from scipy.special import ndtri
+
+from skdp._typing import FloatArray
+from skdp._validation import check_positive
+from skdp.accounting import (
+    Adjacency,
+    ApproximateDP,
+    GaussianDP,
+    Guarantee,
+    PureDP,
+    ZeroConcentratedDP,
+)
+from skdp.losses import HuberLoss, LogCoshLoss, LogisticLoss, Oscillating, SquaredLoss
+from skdp.mechanisms._additive import RELATIVE_ERROR
+from skdp.mechanisms._base import AdjacentPair, Mechanism, Release
+from skdp.mechanisms._calibration import DOWN
+from skdp.mechanisms._gaussian import calibrated_gaussian
+from skdp.mechanisms._gibbs_guarantee import MU_COST, PURE_COST, gibbs_guarantee
+from skdp.mechanisms._gibbs_tables import hard_tables
+from skdp.mechanisms._smoothing import LatticeSmoothing
+from skdp.random import RandomSource
+from skdp.rows import L2Ball, PrivateRows, as_row_blocks
+from skdp.samplers import Ball, GibbsSampler, GibbsTarget, log_normaliser
+
+__all__ = ["GibbsPosterior"]
+
+#: eta in units of the smaller of pure epsilon and mu.
+_ROUNDING = 2.0**-20
+#: Share of a pure epsilon that pays for the smoothing step, and of a mu.
+_PURE_SHARE, _MU_SHARE = 0.01, 0.01
+#: Radius that stands for the domain in the default ridge where there is no ball.
+_TYPICAL_REACH = 3.0
+#: Halvings of the bracket of log gamma.
+_BISECTIONS = 50
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
+    r"""Draw coefficients from a tempered posterior of a convex loss.
+
+    The ideal release has the density proportional to
+
+    .. math:: \exp\Bigl(-\gamma\bigl(\sum_i f(x_i \cdot \theta; y_i)
+        + \tfrac{\alpha}{2}|\theta|^2\bigr)\Bigr)
+
+    on a public ball or on the whole space. It is drawn exactly, by rejection, and
+    published after :class:`LatticeSmoothing`, whose noise may carry it a little out of
+    the ball. Build one with :meth:`calibrate`.
+
+    Parameters
+    ----------
+    loss : Oscillating
+        The loss of one row: logistic, squared, Huber or log-cosh.
+    radius : float
+        Bound R > 0 on the L2 norm of a row, intercept constant included.
+    n_coefficients : int
+        Length of theta, intercept coordinate included, >= 1.
+    inverse_temperature : float
+        gamma > 0: the larger, the more accurate and the less private.
+    alpha : float
+        Ridge > 0 on the sum of the losses.
+    smoothing : LatticeSmoothing
+        The finite-precision step at the end.
+    ball : Ball, optional
+        Domain of theta; the whole space without it.
+    adjacency : Adjacency
+        Neighbouring relation of the guarantee.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range, the centre of the ball has another length, or a
+        loss of unbounded slope has no ball.
+
+    Privacy
+    -------
+    On a ball: pure epsilon = gamma o, and rho-zCDP with rho = epsilon^2 / 8, since the
+    log ratio lies in an interval of length epsilon. On any domain: mu-GDP with
+    mu = G sqrt(gamma / alpha). Twice that under replace-one. What holds is kept
+    side by side, with the price of rounding and of the smoothing step. The guarantee is
+    about the output alone: the running time depends on the data. Proof in
+    docs/proofs/posterior_sampling.md.
+
+    Examples
+    --------
+    >>> from skdp.accounting import PureDP
+    >>> from skdp.losses import LogisticLoss
+    >>> from skdp.mechanisms import GibbsPosterior
+    >>> from skdp.samplers import Ball
+    >>> mechanism = GibbsPosterior.calibrate(
+    ...     PureDP(1.0), loss=LogisticLoss(), radius=1.0, n_coefficients=3,
+    ...     ball=Ball.around_zero(3, 2.0))
+    >>> round(mechanism.inverse_temperature, 4)  # 0.99 epsilon / oscillation
+    0.495
+    >>> mechanism.guarantee.epsilon(0.0) <= 1.0
+    True
+    """
+
+    same_draws: ClassVar[bool] = False
+
+    loss: Oscillating
+    radius: float
+    n_coefficients: int
+    inverse_temperature: float
+    alpha: float
+    smoothing: LatticeSmoothing
+    ball: Ball | None = None
+    adjacency: Adjacency = Adjacency.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        for name in ("radius", "inverse_temperature", "alpha"):
+            remedy = "Build the mechanism with calibrate."
+            check_positive(name, getattr(self, name), remedy=remedy)
+        if self.ball is not None and len(self.ball.center) != self.n_coefficients:
+            raise ValueError(
+                f"the centre of the ball has {len(self.ball.center)} coordinates. "
+                f"Allowed: n_coefficients={self.n_coefficients}, the intercept's last. "
+                "Use Ball.around_zero(n_coefficients, radius)."
+            )
+        if not math.isfinite(self.lipschitz):
+            raise ValueError(
+                f"the slope of {type(self.loss).__name__} has no bound on the whole "
+                "space, so no temperature is private there. Allowed: a ball, or a loss "
+                "of bounded slope. Pass ball=..., or use HuberLoss."
+            )
+
+    @classmethod
+    def calibrate(
+        cls,
+        target: PureDP | ApproximateDP | GaussianDP,
+        *,
+        loss: Oscillating,
+        radius: float,
+        n_coefficients: int,
+        ball: Ball | None = None,
+        alpha: float | Literal["auto"] = "auto",
+    ) -> Self:
+        """Return the coldest instance whose computed guarantee meets the target.
+
+        Parameters
+        ----------
+        target : PureDP, ApproximateDP or GaussianDP
+            What to promise, with its adjacency. ``PureDP`` (or delta = 0) needs a ball.
+        loss : Oscillating
+            The loss of one row.
+        radius : float
+            Bound R on the norm of a row, intercept constant included.
+        n_coefficients : int
+            Length of theta.
+        ball : Ball, optional
+            Domain of theta.
+        alpha : float or "auto", default="auto"
+            Ridge on the sum of the losses. ``"auto"`` makes the posterior of no rows as
+            wide as the ball (3 / R without one): sqrt(d) G / (mu W).
+
+        Returns
+        -------
+        GibbsPosterior
+            Its ``guarantee`` implies ``target``.
+
+        Examples
+        --------
+        >>> from skdp.accounting import ApproximateDP
+        >>> from skdp.losses import HuberLoss
+        >>> from skdp.mechanisms import GibbsPosterior
+        >>> mechanism = GibbsPosterior.calibrate(
+        ...     ApproximateDP(1.0, 1e-6), loss=HuberLoss(scale=0.3), radius=1.0,
+        ...     n_coefficients=5, alpha=10.0)
+        >>> round(mechanism.mu, 3), round(mechanism.inverse_temperature, 2)
+        (0.237, 6.22)
+        """
+        draft = cls(
+            loss=loss,
+            radius=radius,
+            n_coefficients=n_coefficients,
+            inverse_temperature=1.0,
+            alpha=1.0,
+            smoothing=LatticeSmoothing.pure(
+                error=1.0, n_features=n_coefficients, epsilon=1.0
+            ),
+            ball=ball,
+            adjacency=target.adjacency,
+        )
+        if isinstance(target, PureDP) or _delta_of(target) == 0.0:
+            return draft._calibrate_pure(target.epsilon(0.0), alpha)
+        return draft._calibrate_gaussian(target, alpha)
+
+    def _calibrate_pure(self, epsilon: float, alpha: float | Literal["auto"]) -> Self:
+        if self.ball is None:
+            raise ValueError(
+                "a pure guarantee needs a ball, got ball=None. Allowed: a Ball, or a "
+                "target with delta > 0. Pass ball=Ball.around_zero(n_coefficients, r)."
+            )
+        lattice = _PURE_SHARE * epsilon
+        main = (epsilon - lattice) * DOWN / (1.0 + PURE_COST * _ROUNDING)
+        # 2 Phi^-1 of the success rate of randomised response
+        mu = -2.0 * float(ndtri(1.0 / (1.0 + math.exp(epsilon))))
+        mechanism = replace(
+            self,
+            alpha=self._ridge(alpha, mu),
+            inverse_temperature=main / (self._multiplicity * self.oscillation),
+        )
+        return mechanism._smoothed(pure=lattice)
+
+    def _calibrate_gaussian(
+        self,
+        target: ApproximateDP | PureDP | GaussianDP,
+        alpha: float | Literal["auto"],
+    ) -> Self:
+        if isinstance(target, GaussianDP):
+            # the tail of the lattice step is heavier than its share of mu squared
+            whole, mu_out = (1.0 - 2 * _MU_SHARE) * target.mu, _MU_SHARE * target.mu / 2
+        else:
+            whole, mu_out = calibrated_gaussian(target.epsilon_bound, _delta_of(target))
+        mu = whole * DOWN / (1.0 + MU_COST * _ROUNDING)
+        ridge = self._ridge(alpha, mu)
+        ratio = mu / (self._multiplicity * self.lipschitz)
+        mechanism = replace(self, alpha=ridge, inverse_temperature=ridge * ratio**2)
+        mechanism = mechanism._smoothed(mu=min(mu_out, 0.125))
+        if self.ball is None or isinstance(target, GaussianDP):
+            return mechanism
+        return mechanism._coldest(target)
+
+    def _coldest(self, target: ApproximateDP | PureDP) -> Self:
+        """Lower the temperature while one of the guarantees meets the target."""
+        low, high = 0.0, 1.0
+        while self._colder(high).guarantee.implies(target):
+            low, high = high, 2.0 * high
+        for _ in range(_BISECTIONS):
+            middle = (low + high) / 2
+            if self._colder(middle).guarantee.implies(target):
+                low = middle
+            else:
+                high = middle
+        # implication forgives some rounding, which is taken back
+        return self._colder(low + math.log(DOWN))
+
+    def _colder(self, log_factor: float) -> Self:
+        gamma = self.inverse_temperature * math.exp(log_factor)
+        step = self.smoothing.guarantee
+        rho = step.rho if isinstance(step, ZeroConcentratedDP) else 0.0
+        colder = replace(self, inverse_temperature=gamma)
+        return colder._smoothed(mu=math.sqrt(2.0 * rho) * DOWN)
+
+    def _ridge(self, alpha: float | Literal["auto"], mu: float) -> float:
+        if alpha != "auto":
+            remedy = "Use alpha='auto', or a ridge on the sum of the losses."
+            return check_positive("alpha", alpha, remedy=remedy)
+        width = _TYPICAL_REACH / self.radius if self.ball is None else self.ball.radius
+        return math.sqrt(self.n_coefficients) * self.lipschitz / (mu * width)
+
+    def _smoothed(self, *, pure: float = 0.0, mu: float = 0.0) -> Self:
+        """Return the same with the lattice step of a given cost."""
+        width = 1.0 / math.sqrt(self.inverse_temperature * self.alpha)
+        if self.ball is not None:
+            width = min(width, self.ball.radius)
+        error, d = RELATIVE_ERROR * width, self.n_coefficients
+        if pure > 0.0:
+            step = LatticeSmoothing.pure(
+                error=error, n_features=d, epsilon=pure, adjacency=self.adjacency
+            )
+        else:
+            step = LatticeSmoothing.concentrated(
+                error=error, n_features=d, mu=mu, adjacency=self.adjacency
+            )
+        return replace(self, smoothing=step)
+
+    @property
+    def _multiplicity(self) -> float:
+        # a replacement is one row less and one row more
+        return 2.0 if self.adjacency is Adjacency.REPLACE_ONE else 1.0
+
+    @property
+    def oscillation(self) -> float:
+        """Largest max - min of one row's loss on the domain; inf without a ball."""
+        if self.ball is None:
+            return math.inf
+        return self.loss.oscillation(
+            self.radius, center_norm=self.ball.center_norm, radius=self.ball.radius
+        )
+
+    @property
+    def lipschitz(self) -> float:
+        """Largest gradient norm of one row's loss on the domain."""
+        reach = None if self.ball is None else self.ball.reach
+        return self.loss.constants(self.radius, radius=reach).lipschitz
+
+    @property
+    def pure_epsilon(self) -> float:
+        """Pure epsilon of the ideal draw; inf without a ball."""
+        return self._multiplicity * self.inverse_temperature * self.oscillation
+
+    @property
+    def mu(self) -> float:
+        """Gaussian mu of the ideal draw."""
+        size = math.sqrt(self.inverse_temperature / self.alpha)
+        return self._multiplicity * self.lipschitz * size
+
+    @property
+    def rounding(self) -> float:
+        """Public bound eta on the rounding of a computed log density, in nats."""
+        return _ROUNDING * min(self.pure_epsilon, self.mu)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Guarantee of one release, rounding and smoothing step included."""
+        return self._joint_guarantee(self.rounding, self.smoothing.guarantee)
+
+    @property
+    def ideal_guarantee(self) -> Guarantee:
+        """Guarantee of the exact real-valued draw."""
+        return self._joint_guarantee(0.0, None)
+
+    def _joint_guarantee(self, eta: float, step: Guarantee | None) -> Guarantee:
+        return gibbs_guarantee(
+            self.pure_epsilon,
+            self.mu,
+            rounding=eta,
+            step=step,
+            adjacency=self.adjacency,
+            assumptions=self._assumptions(),
+        )
+
+    def _assumptions(self) -> tuple[str, ...]:
+        return (
+            f"row L2 norm <= {self.radius:.6g} (enforced by clipping)",
+            "the output alone is observed: the running time depends on the data",
+            f"rounding of the computed log density <= {self.rounding:.3g}",
+            f"rounding of the computed draw <= {self.smoothing.error:.3g}",
+        )
+
+    def release(self, data: PrivateRows, source: RandomSource) -> Release[FloatArray]:
+        """Draw once, smooth, and publish; see :meth:`release_many`.
+
+        Parameters
+        ----------
+        data : PrivateRows
+            Rows with labels, or targets, that the loss understands.
+        source : RandomSource
+            Where the randomness comes from.
+
+        Returns
+        -------
+        Release
+            ``output`` has shape (n_coefficients,). ``diagnostics`` are NOT private.
+        """
+        return self.release_many(data, 1, source)[0]
+
+    def release_many(
+        self, data: PrivateRows, n_releases: int, source: RandomSource
+    ) -> list[Release[FloatArray]]:
+        """Make independent releases, each at the full price, with one preparation.
+
+        Parameters
+        ----------
+        data : PrivateRows
+            Rows with labels, or targets, that the loss understands.
+        n_releases : int
+            How many; together they cost the composition of as many guarantees.
+        source : RandomSource
+            Where the randomness comes from.
+
+        Returns
+        -------
+        list of Release
+
+        Raises
+        ------
+        ValueError
+            If the public shape or norm bound of ``data`` is not the mechanism's.
+        """
+        self._check_public(data)
+        sampler = GibbsSampler(self.target(data), source)
+        draws, spent = sampler.draw(n_releases), self.guarantee
+        return [
+            Release(
+                output=self.smoothing.release(draw, source).output,
+                spent=spent,
+                diagnostics={
+                    "draw": draw,
+                    "n_proposals": sampler.n_proposals,
+                    "envelope": sampler.envelope,
+                },
+            )
+            for draw in draws
+        ]
+
+    def _check_public(self, data: PrivateRows) -> None:
+        if data.n_coefficients != self.n_coefficients:
+            raise ValueError(
+                f"the rows give {data.n_coefficients} coefficients, the mechanism was "
+                f"calibrated for n_coefficients={self.n_coefficients}. Calibrate it "
+                "for the shape of the data."
+            )
+        if data.ball.radius > self.radius:
+            raise ValueError(
+                f"the rows are bounded by {data.ball.radius:.6g}, the mechanism was "
+                f"calibrated for radius={self.radius:.6g}. Calibrate it for the norm "
+                "bound of the data."
+            )
+
+    def target(self, data: PrivateRows) -> GibbsTarget:
+        """Return the law of the ideal release, up to its normaliser."""
+        return GibbsTarget(
+            data,
+            self.loss,
+            inverse_temperature=self.inverse_temperature,
+            alpha=self.alpha,
+            ball=self.ball,
+        )
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Public interval that carries a one-dimensional draw."""
+        if self.ball is None:
+            return -math.inf, math.inf
+        middle, width = self.ball.center[0], self.ball.radius
+        return middle - width, middle + width
+
+    def log_density_on(self, data: PrivateRows) -> Callable[[FloatArray], float]:
+        """Return the log density on one data set; its normaliser is formed once."""
+        target = self.target(data)
+        log_mass = log_normaliser(target)
+        low, high = self.support
+
+        def log_density(output: FloatArray) -> float:
+            theta = np.asarray(output, dtype=np.float64)
+            inside = bool(target.inside(theta[None])[0])
+            if theta.size == 1:
+                # the ends of the support, however the square of its width rounds
+                inside = low <= float(theta[0]) <= high
+            height = float(target.potential(theta[None])[0])
+            return -height - log_mass if inside else -math.inf
+
+        return log_density
+
+    def log_density(self, output: FloatArray, data: PrivateRows) -> float:
+        """Log density of the ideal draw, for one or two coefficients."""
+        return self.log_density_on(data)(output)
+
+    def noise(self, output: FloatArray, data: PrivateRows) -> FloatArray:
+        """Return the gradient of the log density: there is no noise vector."""
+        gradient: FloatArray = self.target(data).gradient(output)
+        return -gradient
+
+    def hard_pairs(self) -> Iterator[AdjacentPair[PrivateRows]]:
+        """Yield tables that hold the posterior at one end, and one row more."""
+        replace_one = self.adjacency is Adjacency.REPLACE_ONE
+        for name, larger, other in hard_tables(self, replace_one=replace_one):
+            yield AdjacentPair(name, self._rows(larger), self._rows(other))
+
+    def _rows(self, table: list[tuple[float, float]]) -> PrivateRows:
+        """Place (position, label) rows on one axis, at the norm bound."""
+        axis = np.eye(self.n_coefficients)[0]
+        if self.ball is not None and self.ball.center_norm > 0.0:
+            axis = self.ball.midpoint / self.ball.center_norm
+        position = np.array([p for p, _ in table])
+        y = np.array([label for _, label in table], dtype=np.float64)
+        X = self.radius * np.outer(position, axis)
+        return PrivateRows(as_row_blocks(X, y), L2Ball(self.radius))
+
+    @classmethod
+    def audit_instances(cls) -> Iterator[Self]:
+        """Yield balls and the whole space, all losses, both relations."""
+        ball = Ball.around_zero(1, 1.0)
+        for adjacency in Adjacency:
+            for epsilon in (0.1, 1.0, 8.0):
+                yield cls.calibrate(
+                    PureDP(epsilon, adjacency=adjacency),
+                    loss=LogisticLoss(),
+                    radius=1.0,
+                    n_coefficients=1,
+                    ball=ball,
+                )
+            yield cls.calibrate(
+                ApproximateDP(1.0, 1e-6, adjacency=adjacency),
+                loss=HuberLoss(target_bound=5.0, scale=0.3),
+                radius=1.0,
+                n_coefficients=1,
+                alpha=2.0,
+            )
+        yield cls.calibrate(
+            GaussianDP(2.0),
+            loss=LogisticLoss(),
+            radius=1.0,
+            n_coefficients=1,
+            alpha=1.0,
+        )
+        for loss in (SquaredLoss(2.0), LogCoshLoss(scale=0.3)):
+            yield cls.calibrate(
+                PureDP(1.0),
+                loss=loss,
+                radius=2.0,
+                n_coefficients=1,
+                ball=Ball((0.5,), 0.25),
+            )
+        yield cls.calibrate(
+            ApproximateDP(1.0, 1e-6),
+            loss=LogisticLoss(),
+            radius=1.0,
+            n_coefficients=2,
+            ball=Ball((0.6, 0.8), 0.5),
+        )
+
+
+def _delta_of(target: Guarantee) -> float:
+    if isinstance(target, ApproximateDP):
+        return target.delta_bound
+    return 1.0 if isinstance(target, GaussianDP) else 0.0
