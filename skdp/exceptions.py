@@ -3,10 +3,12 @@
 ::
 
     SkdpError
-    └── AdjacencyMismatchError (ValueError)   guarantees about different neighbours
+    ├── AdjacencyMismatchError (ValueError)   guarantees about different neighbours
+    └── BudgetExceededError                   more was asked for than was paid for
     SkdpWarning (UserWarning)
     ├── PrivacyLeakWarning                    something was read off private data unpaid
     ├── NotForReleaseWarning                  seeded noise: for tests only
+    ├── UncertifiedPrivacyWarning             a heuristic: nobody proved the guarantee
     └── WeakGuaranteeWarning                  legal parameters that promise little
 
 Wrong parameters raise ``ValueError`` or ``TypeError`` as in scikit-learn. No message
@@ -15,10 +17,12 @@ ever contains a value read from private data.
 
 __all__ = [
     "AdjacencyMismatchError",
+    "BudgetExceededError",
     "NotForReleaseWarning",
     "PrivacyLeakWarning",
     "SkdpError",
     "SkdpWarning",
+    "UncertifiedPrivacyWarning",
     "WeakGuaranteeWarning",
 ]
 
@@ -31,6 +35,10 @@ class AdjacencyMismatchError(SkdpError, ValueError):
     """Guarantees about different neighbouring relations were combined or compared."""
 
 
+class BudgetExceededError(SkdpError):
+    """More was asked for than the budget paid for, such as a draw beyond the last."""
+
+
 class SkdpWarning(UserWarning):
     """Root of the warnings issued by skdp; their texts never depend on data."""
 
@@ -41,6 +49,10 @@ class PrivacyLeakWarning(SkdpWarning):
 
 class NotForReleaseWarning(SkdpWarning):
     """The noise came from a seed, so whoever knows the seed can subtract it."""
+
+
+class UncertifiedPrivacyWarning(SkdpWarning):
+    """The release is private only if an approximation is good, which nobody proved."""
 
 
 class WeakGuaranteeWarning(SkdpWarning):
