@@ -61,7 +61,7 @@ def _enter_blocks(
     if (
         y is not None
         or labels is None
-        or encoded is None
+        or not isinstance(encoded, Labels)
         or not np.array_equal(encoded.classes, labels.classes)
     ):
         raise ValueError(

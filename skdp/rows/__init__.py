@@ -4,11 +4,13 @@ from skdp.rows._blocks import RowBlocks, as_row_blocks
 from skdp.rows._l2ball import L2Ball
 from skdp.rows._labels import Labels
 from skdp.rows._private import PrivateRows
+from skdp.rows._targets import Targets
 
 __all__ = [
     "L2Ball",
     "Labels",
     "PrivateRows",
     "RowBlocks",
+    "Targets",
     "as_row_blocks",
 ]

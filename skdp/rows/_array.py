@@ -6,6 +6,7 @@ import numpy as np
 
 from skdp._typing import FloatArray
 from skdp.rows._labels import Labels
+from skdp.rows._targets import Targets
 
 __all__ = [
     "BLOCK_ELEMENTS",
@@ -41,7 +42,7 @@ class ArrayBlocks:
     block_rows : int, optional
     starts : sequence of int, optional
         First rows of the blocks; all of them by default.
-    labels : Labels, optional
+    labels : Labels or Targets, optional
         What encoded ``y``.
     """
 
@@ -52,7 +53,7 @@ class ArrayBlocks:
         block_rows: int | None = None,
         starts: range | None = None,
         *,
-        labels: Labels | None = None,
+        labels: Labels | Targets | None = None,
     ) -> None:
         self.labels = labels
         self._X, self._y = X, y

@@ -18,6 +18,7 @@ from skdp.rows._frame import FrameBlocks
 from skdp.rows._labels import Labels, as_signs
 from skdp.rows._sparse import SparseBlocks
 from skdp.rows._stream import StreamBlocks
+from skdp.rows._targets import Targets
 
 __all__ = ["RowBlocks", "as_row_blocks"]
 
@@ -44,7 +45,7 @@ class RowBlocks(Protocol):
         ...
 
     @property
-    def labels(self) -> Labels | None:
+    def labels(self) -> Labels | Targets | None:
         """What encoded the labels, None when they came encoded."""
         ...
 
@@ -65,7 +66,7 @@ def as_row_blocks(
     X: MatrixLike,
     y: MatrixLike = None,
     *,
-    labels: Labels | None = None,
+    labels: Labels | Targets | None = None,
     block_rows: int | None = None,
 ) -> RowBlocks:
     """Return ``X`` and ``y`` as blocks of rows, without copying the table.
@@ -78,10 +79,10 @@ def as_row_blocks(
         Blocks pass through unchanged.
     y : array-like of shape (n,), optional
         Encoded labels in {-1, 0, +1} (any other number counts as 0), or raw ones with
-        ``labels``. None means labels 0
-        (rows without a label), or chunks that bring their own.
-    labels : Labels, optional
-        Encodes raw labels block by block.
+        ``labels``. None means labels 0 (rows without a label), or chunks that bring
+        their own.
+    labels : Labels or Targets, optional
+        Encodes raw labels, or numeric targets, block by block.
     block_rows : int, optional
         Rows in a block; by default a block is about half a megabyte.
 
@@ -133,7 +134,11 @@ def _is_frame(X: MatrixLike) -> bool:
 
 
 def _table_blocks(
-    X: MatrixLike, y: MatrixLike, *, labels: Labels | None, block_rows: int | None
+    X: MatrixLike,
+    y: MatrixLike,
+    *,
+    labels: Labels | Targets | None,
+    block_rows: int | None,
 ) -> RowBlocks:
     """Return the blocks of a table held in one object."""
     if len(X.shape) != 2:
@@ -155,7 +160,7 @@ def _table_blocks(
     return ArrayBlocks(X, signs, block_rows, labels=labels)
 
 
-def _signs(n_rows: int, y: MatrixLike, labels: Labels | None) -> np.ndarray:
+def _signs(n_rows: int, y: MatrixLike, labels: Labels | Targets | None) -> np.ndarray:
     """Return an encoded label for each of the rows of a table."""
     if y is None:
         return np.broadcast_to(np.float64(0.0), (n_rows,))
@@ -168,6 +173,7 @@ def _signs(n_rows: int, y: MatrixLike, labels: Labels | None) -> np.ndarray:
     if signs.dtype.kind not in _NUMERIC:
         raise TypeError(
             f"y is not encoded, got dtype {signs.dtype}. Allowed: numbers -1, 0 and "
-            "+1. Pass labels=Labels(classes) to encode raw labels."
+            "+1. Pass labels=Labels(classes) to encode raw labels, or "
+            "labels=Targets(low, high) for numeric ones."
         )
     return signs if labels is not None else as_signs(signs)

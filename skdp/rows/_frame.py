@@ -7,6 +7,7 @@ import numpy as np
 from skdp._typing import FloatArray, MatrixLike
 from skdp.rows._array import default_block_rows, part_starts
 from skdp.rows._labels import Labels
+from skdp.rows._targets import Targets
 
 __all__ = ["FrameBlocks"]
 
@@ -26,7 +27,7 @@ class FrameBlocks:
     block_rows : int, optional
     starts : range, optional
         First rows of the blocks; all of them by default.
-    labels : Labels, optional
+    labels : Labels or Targets, optional
         What encoded ``y``.
     """
 
@@ -37,7 +38,7 @@ class FrameBlocks:
         block_rows: int | None = None,
         starts: range | None = None,
         *,
-        labels: Labels | None = None,
+        labels: Labels | Targets | None = None,
     ) -> None:
         self.labels = labels
         self._X, self._y = X, y

@@ -7,6 +7,7 @@ import numpy as np
 
 from skdp._typing import FloatArray, MatrixLike
 from skdp.rows._labels import Labels, as_signs
+from skdp.rows._targets import Targets
 
 __all__ = ["GuardedBlocks"]
 
@@ -14,9 +15,10 @@ __all__ = ["GuardedBlocks"]
 class GuardedBlocks:
     """Another implementation of the blocks, whose promises are not taken on trust.
 
-    A label that is not -1, 0 or +1 counts as 0, and duplicate entries of a CSR block
-    are summed: either would let one row weigh more than the guarantee says. The norm of
-    a row that is not finite is refused when it is clipped.
+    A label that is not -1, 0 or +1 counts as 0, a target beyond its bound is clipped,
+    and duplicate entries of a CSR block are summed: each would let one row weigh more
+    than the guarantee says. The norm of a row that is not finite is refused when it is
+    clipped.
 
     Parameters
     ----------
@@ -25,7 +27,7 @@ class GuardedBlocks:
 
     def __init__(self, blocks: Any) -> None:
         self._blocks = blocks
-        self.labels: Labels | None = getattr(blocks, "labels", None)
+        self.labels: Labels | Targets | None = getattr(blocks, "labels", None)
 
     @property
     def n_features(self) -> int:
@@ -34,7 +36,12 @@ class GuardedBlocks:
 
     def __iter__(self) -> Iterator[tuple[MatrixLike, FloatArray]]:
         for X, y in self._blocks:
-            yield _canonical(X), as_signs(y)
+            yield _canonical(X), self._safe(y)
+
+    def _safe(self, y: Any) -> FloatArray:
+        if isinstance(self.labels, Targets):
+            return self.labels.safe(y)
+        return as_signs(y)
 
     def part(
         self, fraction: float, at_least: int

@@ -27,7 +27,8 @@ class PrivateRows:
     Attributes
     ----------
     blocks : RowBlocks
-        The rows as the user gave them, labels encoded as -1, 0 or +1.
+        The rows as the user gave them, labels encoded as -1, 0 or +1, or targets
+        within a bound.
     ball : L2Ball
         The bound on a row, and the constant of the intercept.
 

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from skdp._typing import FloatArray, MatrixLike
 from skdp.rows._array import BLOCK_ELEMENTS, part_starts
 from skdp.rows._labels import Labels
+from skdp.rows._targets import Targets
 
 __all__ = ["SparseBlocks"]
 
@@ -25,7 +26,7 @@ class SparseBlocks:
     block_rows : int, optional
     starts : range, optional
         First rows of the blocks; all of them by default.
-    labels : Labels, optional
+    labels : Labels or Targets, optional
         What encoded ``y``.
     """
 
@@ -36,7 +37,7 @@ class SparseBlocks:
         block_rows: int | None = None,
         starts: range | None = None,
         *,
-        labels: Labels | None = None,
+        labels: Labels | Targets | None = None,
     ) -> None:
         self.labels = labels
         self._X = sp.csr_array(X)

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from skdp._typing import FloatArray, MatrixLike
 from skdp.rows._labels import Labels
+from skdp.rows._targets import Targets
 
 __all__ = ["StreamBlocks"]
 
@@ -23,7 +24,7 @@ class StreamBlocks:
     chunks : re-iterable of (X, y)
     open_chunk : callable
         Turns the ``X`` and ``y`` of a chunk into blocks.
-    labels : Labels, optional
+    labels : Labels or Targets, optional
         What encodes the labels of the chunks.
     """
 
@@ -31,7 +32,7 @@ class StreamBlocks:
         self,
         chunks: Iterable[Any],
         open_chunk: Callable[[MatrixLike, MatrixLike], Any],
-        labels: Labels | None = None,
+        labels: Labels | Targets | None = None,
     ) -> None:
         self.labels = labels
         self._chunks, self._open_chunk = chunks, open_chunk
