@@ -17,6 +17,7 @@ __all__ = [
     "MAX_EPSILON",
     "MIN_EPSILON",
     "check_choice",
+    "check_count",
     "check_delta",
     "check_epsilon",
     "check_positive",
@@ -50,6 +51,27 @@ def check_real(name: str, value: object, *, allowed: str, remedy: str) -> float:
             f"{name} must not be nan, got {value!r}. Allowed: {allowed}. {remedy}"
         )
     return number
+
+
+def check_count(
+    name: str,
+    value: object,
+    *,
+    minimum: int,
+    remedy: str = "Pass how many numbers the vector holds.",
+) -> int:
+    """Return ``value`` as an int that is at least ``minimum``."""
+    allowed = f"an integer of at least {minimum}"
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
+        raise TypeError(
+            f"{name} must be an integer, got {value!r} of type "
+            f"{type(value).__name__}. Allowed: {allowed}. {remedy}"
+        )
+    if value < minimum:
+        raise ValueError(
+            f"{name} is out of range, got {value!r}. Allowed: {allowed}. {remedy}"
+        )
+    return int(value)
 
 
 def check_epsilon(value: object, *, name: str = "epsilon") -> float:

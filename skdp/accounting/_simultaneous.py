@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp._typing import FloatArray
-from skdp.accounting._guarantee import Adjacency, Guarantee, require_same_adjacency
+from skdp.accounting._adjacency import Adjacency
+from skdp.accounting._guarantee import Guarantee, require_same_adjacency
 
 __all__ = ["Simultaneous"]
 

@@ -13,10 +13,12 @@ from skdp.accounting import (
     compose,
 )
 
-__all__ = ["MU_COST", "PURE_COST", "gibbs_guarantee"]
+__all__ = ["MU_COST", "PURE_COST", "ROUNDING", "gibbs_guarantee"]
 
 #: A log density that is off by eta costs this many eta in pure epsilon, and in mu.
 PURE_COST, MU_COST = 4.0, 6.0
+#: eta in units of the smaller of pure epsilon and mu.
+ROUNDING = 2.0**-20
 
 
 def gibbs_guarantee(
@@ -25,24 +27,36 @@ def gibbs_guarantee(
     *,
     rounding: float,
     step: Guarantee | None,
+    n_draws: int,
     adjacency: Adjacency,
     assumptions: tuple[str, ...],
 ) -> Simultaneous:
-    """Return what holds of a draw that is epsilon-DP of bounded range, and mu-GDP.
+    """Return what holds of draws that are epsilon-DP of bounded range, and mu-GDP each.
 
     ``epsilon`` may be infinite. ``rounding`` is eta, ``step`` the lattice step after.
     """
     epsilon, mu = epsilon + PURE_COST * rounding, mu + MU_COST * rounding
-    ideal: list[Guarantee] = [GaussianDP(mu, adjacency=adjacency)]
+    root = math.sqrt(n_draws)
+    ideal: list[Guarantee] = [GaussianDP(root * mu, adjacency=adjacency)]
     if math.isfinite(epsilon):
-        of_range = ZeroConcentratedDP(epsilon**2 / 8, adjacency=adjacency)
-        ideal = [PureDP(epsilon, adjacency=adjacency), of_range, *ideal]
+        of_range = ZeroConcentratedDP(n_draws * epsilon**2 / 8, adjacency=adjacency)
+        ideal = [PureDP(n_draws * epsilon, adjacency=adjacency), of_range, *ideal]
+    steps = _times(step, n_draws)
     return Simultaneous(
-        tuple(_then(guarantee, step) for guarantee in ideal),
+        tuple(_then(guarantee, steps) for guarantee in ideal),
         adjacency=adjacency,
         assumptions=assumptions,
         source="exact Gibbs posterior, docs/proofs/posterior_sampling.md",
     )
+
+
+def _times(step: Guarantee | None, n: int) -> Guarantee | None:
+    """Return the cost of n lattice steps."""
+    if isinstance(step, PureDP):
+        return PureDP(n * step.epsilon_bound, adjacency=step.adjacency)
+    if isinstance(step, ZeroConcentratedDP):
+        return ZeroConcentratedDP(n * step.rho, adjacency=step.adjacency)
+    return None
 
 
 def _then(ideal: Guarantee, step: Guarantee | None) -> Guarantee:

@@ -15,44 +15,31 @@ Delta    public bound on the rounding of a computed draw     -> ``smoothing.erro
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Self
+from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import numpy as np
-from scipy.special import ndtri
 
 from skdp._typing import FloatArray
-from skdp._validation import check_positive
+from skdp._validation import check_count, check_positive
 from skdp.accounting import (
     Adjacency,
     ApproximateDP,
     GaussianDP,
     Guarantee,
     PureDP,
-    ZeroConcentratedDP,
 )
 from skdp.losses import HuberLoss, LogCoshLoss, LogisticLoss, Oscillating, SquaredLoss
-from skdp.mechanisms._additive import RELATIVE_ERROR
 from skdp.mechanisms._base import AdjacentPair, Mechanism, Release
-from skdp.mechanisms._calibration import DOWN
-from skdp.mechanisms._gaussian import calibrated_gaussian
-from skdp.mechanisms._gibbs_guarantee import MU_COST, PURE_COST, gibbs_guarantee
+from skdp.mechanisms._gibbs_calibration import Ridge, calibrated_posterior
+from skdp.mechanisms._gibbs_guarantee import ROUNDING, gibbs_guarantee
 from skdp.mechanisms._gibbs_tables import hard_tables
 from skdp.mechanisms._smoothing import LatticeSmoothing
 from skdp.random import RandomSource
-from skdp.rows import L2Ball, PrivateRows, as_row_blocks
+from skdp.rows import L2Ball, PrivateRows, Targets, as_row_blocks
 from skdp.samplers import Ball, GibbsSampler, GibbsTarget, log_normaliser
 
 __all__ = ["GibbsPosterior"]
-
-#: eta in units of the smaller of pure epsilon and mu.
-_ROUNDING = 2.0**-20
-#: Share of a pure epsilon that pays for the smoothing step, and of a mu.
-_PURE_SHARE, _MU_SHARE = 0.01, 0.01
-#: Radius that stands for the domain in the default ridge where there is no ball.
-_TYPICAL_REACH = 3.0
-#: Halvings of the bracket of log gamma.
-_BISECTIONS = 50
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -154,7 +141,8 @@ class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
         radius: float,
         n_coefficients: int,
         ball: Ball | None = None,
-        alpha: float | Literal["auto"] = "auto",
+        alpha: Ridge = "auto",
+        n_releases: int = 1,
     ) -> Self:
         """Return the coldest instance whose computed guarantee meets the target.
 
@@ -172,12 +160,20 @@ class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
             Domain of theta.
         alpha : float or "auto", default="auto"
             Ridge on the sum of the losses. ``"auto"`` makes the posterior of no rows as
-            wide as the ball (3 / R without one): sqrt(d) G / (mu W).
+            wide as the ball (3 / R without one): sqrt(d) G / (mu W), where mu is the
+            share of one release.
+        n_releases : int, default=1
+            How many releases, >= 1, share the target.
 
         Returns
         -------
         GibbsPosterior
-            Its ``guarantee`` implies ``target``.
+            Its ``guarantee_of(n_releases)`` implies ``target``.
+
+        Raises
+        ------
+        ValueError
+            If a pure target comes without a ball, or a number is out of range.
 
         Examples
         --------
@@ -190,6 +186,7 @@ class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
         >>> round(mechanism.mu, 3), round(mechanism.inverse_temperature, 2)
         (0.237, 6.22)
         """
+        n_releases = _count(n_releases)
         draft = cls(
             loss=loss,
             radius=radius,
@@ -202,93 +199,11 @@ class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
             ball=ball,
             adjacency=target.adjacency,
         )
-        if isinstance(target, PureDP) or _delta_of(target) == 0.0:
-            return draft._calibrate_pure(target.epsilon(0.0), alpha)
-        return draft._calibrate_gaussian(target, alpha)
-
-    def _calibrate_pure(self, epsilon: float, alpha: float | Literal["auto"]) -> Self:
-        if self.ball is None:
-            raise ValueError(
-                "a pure guarantee needs a ball, got ball=None. Allowed: a Ball, or a "
-                "target with delta > 0. Pass ball=Ball.around_zero(n_coefficients, r)."
-            )
-        lattice = _PURE_SHARE * epsilon
-        main = (epsilon - lattice) * DOWN / (1.0 + PURE_COST * _ROUNDING)
-        # 2 Phi^-1 of the success rate of randomised response
-        mu = -2.0 * float(ndtri(1.0 / (1.0 + math.exp(epsilon))))
-        mechanism = replace(
-            self,
-            alpha=self._ridge(alpha, mu),
-            inverse_temperature=main / (self._multiplicity * self.oscillation),
-        )
-        return mechanism._smoothed(pure=lattice)
-
-    def _calibrate_gaussian(
-        self,
-        target: ApproximateDP | PureDP | GaussianDP,
-        alpha: float | Literal["auto"],
-    ) -> Self:
-        if isinstance(target, GaussianDP):
-            # the tail of the lattice step is heavier than its share of mu squared
-            whole, mu_out = (1.0 - 2 * _MU_SHARE) * target.mu, _MU_SHARE * target.mu / 2
-        else:
-            whole, mu_out = calibrated_gaussian(target.epsilon_bound, _delta_of(target))
-        mu = whole * DOWN / (1.0 + MU_COST * _ROUNDING)
-        ridge = self._ridge(alpha, mu)
-        ratio = mu / (self._multiplicity * self.lipschitz)
-        mechanism = replace(self, alpha=ridge, inverse_temperature=ridge * ratio**2)
-        mechanism = mechanism._smoothed(mu=min(mu_out, 0.125))
-        if self.ball is None or isinstance(target, GaussianDP):
-            return mechanism
-        return mechanism._coldest(target)
-
-    def _coldest(self, target: ApproximateDP | PureDP) -> Self:
-        """Lower the temperature while one of the guarantees meets the target."""
-        low, high = 0.0, 1.0
-        while self._colder(high).guarantee.implies(target):
-            low, high = high, 2.0 * high
-        for _ in range(_BISECTIONS):
-            middle = (low + high) / 2
-            if self._colder(middle).guarantee.implies(target):
-                low = middle
-            else:
-                high = middle
-        # implication forgives some rounding, which is taken back
-        return self._colder(low + math.log(DOWN))
-
-    def _colder(self, log_factor: float) -> Self:
-        gamma = self.inverse_temperature * math.exp(log_factor)
-        step = self.smoothing.guarantee
-        rho = step.rho if isinstance(step, ZeroConcentratedDP) else 0.0
-        colder = replace(self, inverse_temperature=gamma)
-        return colder._smoothed(mu=math.sqrt(2.0 * rho) * DOWN)
-
-    def _ridge(self, alpha: float | Literal["auto"], mu: float) -> float:
-        if alpha != "auto":
-            remedy = "Use alpha='auto', or a ridge on the sum of the losses."
-            return check_positive("alpha", alpha, remedy=remedy)
-        width = _TYPICAL_REACH / self.radius if self.ball is None else self.ball.radius
-        return math.sqrt(self.n_coefficients) * self.lipschitz / (mu * width)
-
-    def _smoothed(self, *, pure: float = 0.0, mu: float = 0.0) -> Self:
-        """Return the same with the lattice step of a given cost."""
-        width = 1.0 / math.sqrt(self.inverse_temperature * self.alpha)
-        if self.ball is not None:
-            width = min(width, self.ball.radius)
-        error, d = RELATIVE_ERROR * width, self.n_coefficients
-        if pure > 0.0:
-            step = LatticeSmoothing.pure(
-                error=error, n_features=d, epsilon=pure, adjacency=self.adjacency
-            )
-        else:
-            step = LatticeSmoothing.concentrated(
-                error=error, n_features=d, mu=mu, adjacency=self.adjacency
-            )
-        return replace(self, smoothing=step)
+        return calibrated_posterior(draft, target, alpha, n_releases)
 
     @property
-    def _multiplicity(self) -> float:
-        # a replacement is one row less and one row more
+    def multiplicity(self) -> float:
+        """1 under add-remove, 2 under replace-one: one row less and one row more."""
         return 2.0 if self.adjacency is Adjacency.REPLACE_ONE else 1.0
 
     @property
@@ -309,35 +224,54 @@ class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
     @property
     def pure_epsilon(self) -> float:
         """Pure epsilon of the ideal draw; inf without a ball."""
-        return self._multiplicity * self.inverse_temperature * self.oscillation
+        return self.multiplicity * self.inverse_temperature * self.oscillation
 
     @property
     def mu(self) -> float:
         """Gaussian mu of the ideal draw."""
         size = math.sqrt(self.inverse_temperature / self.alpha)
-        return self._multiplicity * self.lipschitz * size
+        return self.multiplicity * self.lipschitz * size
 
     @property
     def rounding(self) -> float:
         """Public bound eta on the rounding of a computed log density, in nats."""
-        return _ROUNDING * min(self.pure_epsilon, self.mu)
+        return ROUNDING * min(self.pure_epsilon, self.mu)
 
     @property
     def guarantee(self) -> Guarantee:
         """Guarantee of one release, rounding and smoothing step included."""
-        return self._joint_guarantee(self.rounding, self.smoothing.guarantee)
+        return self.guarantee_of(1)
+
+    def guarantee_of(self, n_releases: int) -> Guarantee:
+        """Guarantee of independent releases together, decided on beforehand.
+
+        Parameters
+        ----------
+        n_releases : int
+            How many, >= 1.
+
+        Returns
+        -------
+        Guarantee
+        """
+        n_releases = _count(n_releases)
+        step = self.smoothing.guarantee
+        return self._joint_guarantee(self.rounding, step, n_releases)
 
     @property
     def ideal_guarantee(self) -> Guarantee:
         """Guarantee of the exact real-valued draw."""
-        return self._joint_guarantee(0.0, None)
+        return self._joint_guarantee(0.0, None, 1)
 
-    def _joint_guarantee(self, eta: float, step: Guarantee | None) -> Guarantee:
+    def _joint_guarantee(
+        self, eta: float, step: Guarantee | None, n_draws: int
+    ) -> Guarantee:
         return gibbs_guarantee(
             self.pure_epsilon,
             self.mu,
             rounding=eta,
             step=step,
+            n_draws=n_draws,
             adjacency=self.adjacency,
             assumptions=self._assumptions(),
         )
@@ -393,17 +327,11 @@ class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
         self._check_public(data)
         sampler = GibbsSampler(self.target(data), source)
         draws, spent = sampler.draw(n_releases), self.guarantee
+        outputs = self.smoothing.release_each(draws, source)
+        facts = {"n_proposals": sampler.n_proposals, "envelope": sampler.envelope}
         return [
-            Release(
-                output=self.smoothing.release(draw, source).output,
-                spent=spent,
-                diagnostics={
-                    "draw": draw,
-                    "n_proposals": sampler.n_proposals,
-                    "envelope": sampler.envelope,
-                },
-            )
-            for draw in draws
+            Release(output=output, spent=spent, diagnostics={"draw": draw, **facts})
+            for draw, output in zip(draws, outputs, strict=True)
         ]
 
     def _check_public(self, data: PrivateRows) -> None:
@@ -478,7 +406,9 @@ class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
         position = np.array([p for p, _ in table])
         y = np.array([label for _, label in table], dtype=np.float64)
         X = self.radius * np.outer(position, axis)
-        return PrivateRows(as_row_blocks(X, y), L2Ball(self.radius))
+        bound = float(getattr(self.loss, "target_bound", 1.0))
+        targets = Targets(-bound, bound, bound=bound)
+        return PrivateRows(as_row_blocks(X, y, labels=targets), L2Ball(self.radius))
 
     @classmethod
     def audit_instances(cls) -> Iterator[Self]:
@@ -524,7 +454,6 @@ class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
         )
 
 
-def _delta_of(target: Guarantee) -> float:
-    if isinstance(target, ApproximateDP):
-        return target.delta_bound
-    return 1.0 if isinstance(target, GaussianDP) else 0.0
+def _count(n_releases: object) -> int:
+    remedy = "Say how many draws share the budget."
+    return check_count("n_releases", n_releases, minimum=1, remedy=remedy)

@@ -22,7 +22,7 @@ from typing import Self
 
 import numpy as np
 
-from skdp._typing import FloatArray
+from skdp._typing import FloatArray, IntArray
 from skdp.accounting import Adjacency, Guarantee, PureDP, ZeroConcentratedDP
 from skdp.mechanisms._base import AdjacentPair, Mechanism, Release, require
 from skdp.mechanisms._noise import GaussianNoise, KNormNoise
@@ -34,6 +34,8 @@ __all__ = ["LatticeLaw", "LatticeSmoothing", "check_step"]
 _UP = 1.0 + 2.0**-40
 
 
+#: Lattice points within this many steps of the origin add up in 64-bit integers.
+_EXACT = 2.0**62
 #: Errors below this would leave the range in which a lattice can be formed.
 _SMALLEST = 1e-280
 
@@ -201,15 +203,30 @@ class LatticeSmoothing(Mechanism[FloatArray, FloatArray]):
 
     def release(self, data: FloatArray, source: RandomSource) -> Release[FloatArray]:
         """Return ``g (round(v / g) + Z)`` for fresh integer noise ``Z``."""
-        if self.law is LatticeLaw.GAUSSIAN:
-            z = discrete_gaussian(self.n_features, self.multiple, source)
-        else:
-            z = discrete_laplace(self.n_features, self.multiple, source)
-        # Python integers: exact however far the vector lies from the origin
-        centre = [int(v) for v in np.rint(np.asarray(data) / self.grid)]
-        steps = [c + int(k) for c, k in zip(centre, z, strict=True)]
-        output = np.array([float(k) for k in steps]) * self.grid
+        output = self.release_each(np.asarray(data)[None], source)[0]
         return Release(output=output, spent=self.guarantee)
+
+    def release_each(self, points: FloatArray, source: RandomSource) -> FloatArray:
+        """Smooth several vectors, each at the full price.
+
+        Parameters
+        ----------
+        points : ndarray of shape (m, n_features)
+            Computed vectors.
+        source : RandomSource
+            Where the randomness comes from.
+
+        Returns
+        -------
+        ndarray of shape (m, n_features)
+        """
+        draw = discrete_gaussian
+        if self.law is LatticeLaw.LAPLACE:
+            draw = discrete_laplace
+        z = draw(points.size, self.multiple, source)
+        steps = _exact_sum(np.rint(points.ravel() / self.grid), z)
+        out: FloatArray = (steps * self.grid).reshape(points.shape)
+        return out
 
     def noise(self, output: FloatArray, data: FloatArray) -> FloatArray:
         """Recover the noise, in lattice steps."""
@@ -247,6 +264,15 @@ class LatticeSmoothing(Mechanism[FloatArray, FloatArray]):
 
 
 _SOURCE = "exact lattice smoothing, docs/proofs/smoothing.md"
+
+
+def _exact_sum(centre: FloatArray, z: IntArray) -> FloatArray:
+    """Add integers held as floats to integers, rounding once, at the end."""
+    if z.dtype == np.int64 and np.all(np.abs(centre) < _EXACT):
+        return (centre.astype(np.int64) + z).astype(np.float64)
+    # Python integers: exact however far the vector lies from the origin
+    pairs = zip(centre, z, strict=True)
+    return np.array([float(int(c) + int(k)) for c, k in pairs], dtype=np.float64)
 
 
 def _extreme_directions(d: int) -> Iterator[tuple[str, FloatArray]]:

@@ -1,4 +1,4 @@
-"""Checks of the public numbers a sampler is called with."""
+"""Check of the scale a sampler is called with."""
 
 import math
 import numbers
@@ -6,23 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-__all__ = ["check_count", "check_scale"]
-
-
-def check_count(name: str, value: object, *, minimum: int) -> int:
-    """Return ``value`` as an int that is at least ``minimum``."""
-    allowed = f"an integer of at least {minimum}"
-    remedy = "Pass how many numbers the vector holds."
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
-        raise TypeError(
-            f"{name} must be an integer, got {value!r} of type "
-            f"{type(value).__name__}. Allowed: {allowed}. {remedy}"
-        )
-    if value < minimum:
-        raise ValueError(
-            f"{name} is out of range, got {value!r}. Allowed: {allowed}. {remedy}"
-        )
-    return int(value)
+__all__ = ["check_scale"]
 
 
 def check_scale(scale: object) -> Fraction:

@@ -4,7 +4,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from skdp._typing import IntArray
-from skdp.random._checks import check_count, check_scale
+from skdp._validation import check_count
+from skdp.random._checks import check_scale
 from skdp.random._lattice import STEP, LatticeLaw
 from skdp.random._source import RandomSource
 

@@ -3,8 +3,7 @@
 import numpy as np
 
 from skdp._typing import FloatArray
-from skdp._validation import check_positive
-from skdp.random._checks import check_count
+from skdp._validation import check_count, check_positive
 from skdp.random._normal import standard_normal
 from skdp.random._source import RandomSource
 from skdp.random._uniform import draw_words, exponents, fractions

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtri, ndtri_exp
 
 from skdp._typing import FloatArray, IntArray
-from skdp.random._checks import check_count
+from skdp._validation import check_count
 from skdp.random._source import RandomSource
 from skdp.random._uniform import draw_words, exponents, fractions
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skdp._typing import FloatArray, IntArray
-from skdp.random._checks import check_count
+from skdp._validation import check_count
 from skdp.random._source import RandomSource
 
 __all__ = ["Words", "draw_words", "exponents", "fractions", "uniform"]

@@ -1,3 +1,4 @@
+import dataclasses
 import functools
 import itertools
 import math
@@ -144,3 +145,17 @@ def test_hard_pairs_are_both_within_the_error_of_one_point():
         for pair in step.hard_pairs():
             gap = np.linalg.norm(pair.left - pair.right)
             assert gap == pytest.approx(2 * step.error)
+
+
+@pytest.mark.parametrize("far", [0.0, 1e30])
+@pytest.mark.parametrize("law", ["concentrated", "pure"])
+def test_many_vectors_are_smoothed_as_one_is(law, far):
+    size = {"mu": 0.1} if law == "concentrated" else {"epsilon": 0.1}
+    step = getattr(LatticeSmoothing, law)(error=1e-3, n_features=2, **size)
+    points = far + np.arange(6.0).reshape(3, 2)
+    together = step.release_each(points, as_random_source(3))
+    # the same integers: the noise of six coordinates in a row
+    wide = dataclasses.replace(step, n_features=6)
+    alone = wide.release(points.ravel(), as_random_source(3)).output
+    np.testing.assert_array_equal(together.ravel(), alone)
+    np.testing.assert_array_equal(together / step.grid % 1.0, 0.0)
