@@ -2,14 +2,17 @@
 
 from skdp.solvers._leverage import RowStatistics, row_statistics
 from skdp.solvers._minimise import Solution, minimise
+from skdp.solvers._minimise_on_ball import BallSolution, minimise_on_ball
 from skdp.solvers._objective import Objective
 from skdp.solvers._table import Table
 
 __all__ = [
+    "BallSolution",
     "Objective",
     "RowStatistics",
     "Solution",
     "Table",
     "minimise",
+    "minimise_on_ball",
     "row_statistics",
 ]

@@ -51,16 +51,21 @@ class Problem:
 
     def gradient_model(self, theta: FloatArray) -> tuple[FloatArray, Model]:
         """Return gradient and a fresh model at ``theta``."""
+        if not self.matrix_free:
+            gradient, hessian = self.gradient_hessian(theta)
+            return gradient, QuadraticModel(hessian, self.alpha)
         self.n_passes += 1
-        if self.matrix_free:
-            data, curvature = data_gradient_curvature(self.table, self.loss, theta)
-            model: Model = CurvatureModel(curvature, self.alpha, self.share)
-        else:
-            data, hessian = data_gradient_hessian(self.table, self.loss, theta)
-            hessian /= self.share
-            hessian[np.diag_indices_from(hessian)] += self.alpha
-            model = QuadraticModel(hessian, self.alpha)
+        data, curvature = data_gradient_curvature(self.table, self.loss, theta)
+        model = CurvatureModel(curvature, self.alpha, self.share)
         return self._regularise(data, theta), model
+
+    def gradient_hessian(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return gradient and Hessian at ``theta`` from one pass."""
+        self.n_passes += 1
+        data, hessian = data_gradient_hessian(self.table, self.loss, theta)
+        hessian /= self.share
+        hessian[np.diag_indices_from(hessian)] += self.alpha
+        return self._regularise(data, theta), hessian
 
     @property
     def matrix_free(self) -> bool:
