@@ -2,6 +2,7 @@
 
 from skdp.pdp._exact import exact_loss
 from skdp.pdp._posterior import posterior_loss
+from skdp.pdp._posterior_draws import draws_loss
 from skdp.pdp._published import published_loss
 
-__all__ = ["exact_loss", "posterior_loss", "published_loss"]
+__all__ = ["draws_loss", "exact_loss", "posterior_loss", "published_loss"]

@@ -1,18 +1,19 @@
-r"""The publishable bound for a draw from a Gibbs posterior.
+r"""The publishable bound for draws from a Gibbs posterior on a ball.
 
 Notation (derived in docs/proofs/posterior_sampling.md, "Loss of one person")
 -----------------------------------------------------------------------------
-t        margin of the row at the published vector, shape (n,)
-xi       bound on the change of the margin by the smoothing step, shape (n,)
-f-, f+   least and largest loss of the row over the ball, shape (n,)
+t        margin of the row at the published vectors, shape (n, m)
+xi       bound on the change of the margin by the smoothing step, shape (n, 1)
+f-, f+   least and largest loss of the row over the ball, shape (n, 1)
 """
 
 import math
 
 import numpy as np
 
-from skdp._typing import FloatArray
+from skdp._typing import BoolArray, FloatArray
 from skdp.accounting import PureDP, ZeroConcentratedDP
+from skdp.losses import Oscillating
 from skdp.mechanisms import GibbsPosterior
 from skdp.rows import PrivateRows
 
@@ -22,6 +23,8 @@ __all__ = ["posterior_loss"]
 _LAPLACE_RADIUS = 34.0
 #: What a log density off by eta adds to a log ratio, in eta.
 _ROUNDING_COST = 4.0
+#: Number of (row, draw) pairs handled at once, to bound the memory.
+_CHUNK = 2**19
 
 
 def posterior_loss(
@@ -31,14 +34,15 @@ def posterior_loss(
     *,
     rho: float = 1e-6,
 ) -> FloatArray:
-    r"""Bound the loss of each row by one draw, from public numbers and the row.
+    r"""Bound the loss of each row by some draws, from public numbers and the row.
 
     Parameters
     ----------
     mechanism : GibbsPosterior
         The mechanism that made the release, with a ball.
-    theta : ndarray of shape (n_coefficients,)
-        The released vector, intercept coordinate last.
+    theta : ndarray of shape (n_coefficients,) or (n_draws, n_coefficients)
+        The released vector, intercept coordinate last; or several, all drawn from this
+        mechanism, whose losses add up.
     rows : PrivateRows
         The rows asked about, clipped as in the fit.
     rho : float, default=1e-6
@@ -60,7 +64,7 @@ def posterior_loss(
     -----
     Safe to publish as a function of the row asked about: nothing else is read. The
     bounds of the training rows, published together, would be a function of these rows.
-    Several draws add up, and so does a mechanism that chose the centre of the ball.
+    A mechanism that chose the centre of the ball adds its own loss.
 
     Examples
     --------
@@ -85,21 +89,43 @@ def posterior_loss(
             "public numbers. Allowed: a GibbsPosterior with ball=Ball(...). Calibrate "
             "with a ball."
         )
-    spread, fixed = _smoothing_terms(mechanism, rho)
+    draws = np.atleast_2d(theta)
+    spread, fixed = _smoothing_terms(mechanism, rho / len(draws))
     middle, width = mechanism.ball.midpoint, mechanism.ball.radius
     out = [np.zeros(0)]
     for x, y in rows.projected():
-        norm = np.linalg.norm(x, axis=1)
-        center, reach = x @ middle, width * norm
-        low, high = center - reach, center + reach
-        t, xi = x @ theta, spread * norm
-        near = np.clip(t - xi, low, high), np.clip(t + xi, low, high)
-        least, largest = mechanism.loss.extremes(y, low, high)
-        least_here, largest_here = mechanism.loss.extremes(y, *near)
-        range_ = np.maximum(largest_here - least, largest - least_here)
-        loss = mechanism.inverse_temperature * range_ + fixed
-        out.append(np.where(largest > least, loss, 0.0))
+        norm = np.linalg.norm(x, axis=1)[:, None]
+        center, reach = (x @ middle)[:, None], width * norm
+        row = _Row(mechanism.loss, y[:, None], center - reach, center + reach)
+        parts = np.array_split(draws, 1 + norm.size * len(draws) // _CHUNK)
+        ranges = sum(row.ranges(x @ part.T, spread * norm) for part in parts)
+        loss = mechanism.inverse_temperature * ranges + len(draws) * fixed
+        out.append(np.where(row.matters, loss, 0.0))
     return np.concatenate(out)
+
+
+class _Row:
+    """The losses of a block of rows over the ball."""
+
+    def __init__(
+        self, loss: Oscillating, y: FloatArray, low: FloatArray, high: FloatArray
+    ) -> None:
+        self._loss, self._y, self._low, self._high = loss, y, low, high
+        self._least, self._largest = loss.extremes(y, low, high)
+
+    @property
+    def matters(self) -> BoolArray:
+        """Where the loss is not the same all over the ball."""
+        out: BoolArray = (self._largest > self._least)[:, 0]
+        return out
+
+    def ranges(self, t: FloatArray, xi: FloatArray) -> FloatArray:
+        """Return how far the loss may be from its mean, summed over margins t."""
+        near = (np.clip(t + side, self._low, self._high) for side in (-xi, xi))
+        least, largest = self._loss.extremes(self._y, *near)
+        each = np.maximum(largest - self._least, self._largest - least)
+        out: FloatArray = each.sum(axis=1)
+        return out
 
 
 def _smoothing_terms(mechanism: GibbsPosterior, rho: float) -> tuple[float, float]:
