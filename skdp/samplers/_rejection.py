@@ -90,6 +90,11 @@ class GibbsSampler:
         self._envelope = min(found, key=lambda candidate: candidate.log_mass)
 
     @property
+    def expansion(self) -> FloatArray:
+        """Point that is expanded around; a function of private data."""
+        return self._theta
+
+    @property
     def envelope(self) -> str:
         """Name of the envelope in use; a function of private data."""
         return "gauss" if isinstance(self._envelope, Gauss) else "core-tail"
