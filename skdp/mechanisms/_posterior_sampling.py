@@ -14,7 +14,7 @@ Delta    public bound on the rounding of a computed draw     -> ``smoothing.erro
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -324,15 +324,36 @@ class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
         ValueError
             If the public shape or norm bound of ``data`` is not the mechanism's.
         """
+        return next(self.release_batches(data, [n_releases], source))
+
+    def release_batches(
+        self, data: PrivateRows, sizes: Iterable[int], source: RandomSource
+    ) -> Iterator[list[Release[FloatArray]]]:
+        """Make independent releases in batches, for those who wait; see release_many.
+
+        Parameters
+        ----------
+        data : PrivateRows
+            Rows with labels, or targets, that the loss understands.
+        sizes : iterable of int
+            How many releases each batch holds.
+        source : RandomSource
+            Where the randomness comes from.
+
+        Yields
+        ------
+        list of Release
+        """
         self._check_public(data)
-        sampler = GibbsSampler(self.target(data), source)
-        draws, spent = sampler.draw(n_releases), self.guarantee
-        outputs = self.smoothing.release_each(draws, source)
-        facts = {"n_proposals": sampler.n_proposals, "envelope": sampler.envelope}
-        return [
-            Release(output=output, spent=spent, diagnostics={"draw": draw, **facts})
-            for draw, output in zip(draws, outputs, strict=True)
-        ]
+        sampler, spent = GibbsSampler(self.target(data), source), self.guarantee
+        for size in sizes:
+            draws = sampler.draw(size)
+            outputs = self.smoothing.release_each(draws, source)
+            facts = {"n_proposals": sampler.n_proposals, "envelope": sampler.envelope}
+            yield [
+                Release(output=output, spent=spent, diagnostics={"draw": draw, **facts})
+                for draw, output in zip(draws, outputs, strict=True)
+            ]
 
     def _check_public(self, data: PrivateRows) -> None:
         if data.n_coefficients != self.n_coefficients:
