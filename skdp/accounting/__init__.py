@@ -16,6 +16,7 @@ from skdp.accounting._risk import Risk
 from skdp.accounting._simultaneous import Simultaneous
 from skdp.accounting._smoothed_gaussian import SmoothedGaussianDP
 from skdp.accounting._spent import PrivacyPart, PrivacySpent
+from skdp.accounting._three_point import ThreePointDP
 from skdp.accounting._tradeoff import TradeoffDP
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Risk",
     "Simultaneous",
     "SmoothedGaussianDP",
+    "ThreePointDP",
     "TradeoffDP",
     "ZeroConcentratedDP",
     "compose",

@@ -1,15 +1,23 @@
 """Randomised functions of private data, each with a computed guarantee and a proof."""
 
 from skdp.mechanisms._base import AdjacentPair, Mechanism, Release
+from skdp.mechanisms._count_weights import CountWeights
+from skdp.mechanisms._data_specific_roo import DataSpecificROO
 from skdp.mechanisms._gaussian import GaussianMechanism
 from skdp.mechanisms._k_norm import KNormMechanism
 from skdp.mechanisms._noise import GaussianNoise, KNormNoise, NoiseLaw
+from skdp.mechanisms._noisy_histogram import NoisyHistogram
 from skdp.mechanisms._objective_perturbation import ObjectivePerturbation
 from skdp.mechanisms._posterior_sampling import GibbsPosterior
+from skdp.mechanisms._reveal_or_obscure import RevealOrObscure
 from skdp.mechanisms._smoothing import LatticeLaw, LatticeSmoothing
+from skdp.mechanisms._subsampled_response import SubsampledResponse
+from skdp.mechanisms._weight_table import WeightTable
 
 __all__ = [
     "AdjacentPair",
+    "CountWeights",
+    "DataSpecificROO",
     "GaussianMechanism",
     "GaussianNoise",
     "GibbsPosterior",
@@ -19,6 +27,10 @@ __all__ = [
     "LatticeSmoothing",
     "Mechanism",
     "NoiseLaw",
+    "NoisyHistogram",
     "ObjectivePerturbation",
     "Release",
+    "RevealOrObscure",
+    "SubsampledResponse",
+    "WeightTable",
 ]

@@ -227,13 +227,15 @@ def test_releases_follow_the_law_that_the_density_states(mechanism):
     pair = next(iter(mechanism.hard_pairs()))
     curve = curves[pair.name]
     outputs = [mechanism.release(pair.left, source).output[0] for _ in range(n)]
+    mass = curve.weights * np.exp(curve.log_p)
     if mechanism.lattice:
         # spread over its step, a lattice law is continuous
-        outputs = np.array(outputs) + mechanism.lattice * (
-            np.random.default_rng(0).random(n) - 0.5
-        )
-    mass = curve.weights * np.exp(curve.log_p)
-    u = np.interp(outputs, curve.outputs, np.cumsum(mass) - mass / 2)
+        half = mechanism.lattice / 2
+        spread = np.random.default_rng(0).uniform(-half, half, n)
+        edges = np.append(curve.outputs - half, curve.outputs[-1] + half)
+        u = np.interp(outputs + spread, edges, np.append(0.0, np.cumsum(mass)))
+    else:
+        u = np.interp(outputs, curve.outputs, np.cumsum(mass) - mass / 2)
     assert kstest(u, "uniform").pvalue > 2e-7
     total = float(np.sum(ndtri(u) ** 2))
     assert 2 * min(chi2.cdf(total, n), chi2.sf(total, n)) > 2e-7

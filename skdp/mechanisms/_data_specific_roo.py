@@ -1,0 +1,313 @@
+r"""Reveal or obscure with a probability that falls as the rarest symbol gets common.
+
+Notation (derived in docs/proofs/data_specific_roo.md)
+------------------------------------------------------
+m        least count over all k declared symbols, 0 to L = floor(n / k)
+q_m      probability to obscure at least count m          -> ``obscured[m] / 2**bits``
+P_m(i)   probability of a symbol with count i, ``q_m / k + (1 - q_m) i / n``
+r_j      for k = 2: probability of the rarer symbol, with count j  -> ``obscured[j]``
+E        a rational number at most exp(epsilon)
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+
+from skdp._typing import FloatArray, IntArray
+from skdp.accounting import Adjacency, Guarantee, PureDP
+from skdp.mechanisms._base import require
+from skdp.mechanisms._count_sampler import CountSampler
+from skdp.mechanisms._rational_exponential import exp_below, log_above
+from skdp.mechanisms._reveal_or_obscure import share_of, total_of
+
+__all__ = ["DataSpecificROO"]
+
+_SOURCE = "data-specific reveal or obscure, docs/proofs/data_specific_roo.md"
+#: Finest grid of the probabilities, and bits of the total of the weights.
+_FINEST, _TOTAL_BITS = 40, 55
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DataSpecificROO(CountSampler):
+    r"""Obscure with probability q_m, where m is the count of the rarest symbol.
+
+    Symbol y has probability :math:`q_m/k + (1-q_m)\,c_y/n`. The sequence q_m is public
+    and the smallest possible; it reaches 0 at a finite m. For two symbols the
+    probabilities themselves are tabulated. Build one with :meth:`calibrate`.
+
+    Parameters
+    ----------
+    n_categories : int
+        Number k of declared symbols, at least 2.
+    n_rows : int
+        Public number n of records.
+    group_size : int
+        Records one person may own.
+    adjacency : Adjacency
+        Replace-one; for add-remove there is no proof.
+    n_draws : int
+        Number of independent draws of one release.
+    obscured : tuple of int
+        For k >= 3 the q_m, then 0; for k = 2 the r_j; both times ``2**bits``.
+    bits : int
+        Binary places of these.
+
+    Privacy
+    -------
+    ``n_draws * group_size`` times the logarithm of the largest ratio of probabilities
+    of replace-one neighbours, computed in exact arithmetic from the integers. Proof in
+    docs/proofs/data_specific_roo.md.
+
+    References
+    ----------
+    Tasnim, Gilani, Sankar and Kosut, "Reveal-or-obscure: a differentially private
+    sampling algorithm for discrete distributions", 2025.
+
+    Examples
+    --------
+    >>> from skdp.accounting import PureDP
+    >>> from skdp.mechanisms import DataSpecificROO
+    >>> target = PureDP(0.7, adjacency="replace-one")
+    >>> mechanism = DataSpecificROO.calibrate(target, n_categories=3, n_rows=12)
+    >>> mechanism.obscure_probabilities
+    array([0.19782351, 0.06321437, 0.        , 0.        , 0.        ])
+    """
+
+    obscured: tuple[int, ...]
+    bits: int
+
+    @classmethod
+    def calibrate(
+        cls,
+        target: PureDP,
+        *,
+        n_categories: int,
+        n_rows: int,
+        group_size: int = 1,
+        n_draws: int = 1,
+    ) -> Self:
+        """Return the instance that obscures least among those that meet the target.
+
+        Parameters
+        ----------
+        target : PureDP
+            What all draws together may cost; replace-one.
+        n_categories : int
+            Number of declared symbols, at least 2.
+        n_rows : int
+            The public number of records.
+        group_size : int, default=1
+            Records one person may own; each costs its share.
+        n_draws : int, default=1
+            How many draws.
+
+        Returns
+        -------
+        DataSpecificROO
+            Its ``guarantee`` implies ``target``.
+        """
+        share = share_of(target, n_draws * group_size)
+        obscured, bits = _sequence(share, n_categories, n_rows)
+        return cls(
+            n_categories=n_categories,
+            n_rows=n_rows,
+            group_size=group_size,
+            n_draws=n_draws,
+            adjacency=target.adjacency,
+            obscured=obscured,
+            bits=bits,
+        )
+
+    def __post_init__(self) -> None:
+        """Refuse fields with which the guarantee would not hold."""
+        CountSampler.__post_init__(self)
+        require(self.n_rows is not None, "there is no proof for add-remove")
+        require(self.n_categories >= 2, "n_categories must be at least 2")
+        require(
+            all(0 <= a <= 1 << self.bits for a in self.obscured),
+            "obscured must hold probabilities",
+        )
+        require(self._ratio() >= 1, "obscured must hold probabilities")
+
+    def _ratio(self) -> Fraction:
+        n = self.n_rows or 0
+        worst = _worst_of_two if self.n_categories == 2 else _worst
+        return worst(self.obscured, self.bits, self.n_categories, n)
+
+    @property
+    def epsilon_per_draw(self) -> float:
+        """Pure epsilon of one draw for one record, from the integers, rounded up."""
+        return log_above(self._ratio())
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Guarantee of all draws together."""
+        times = self.n_draws * self.group_size
+        return PureDP(
+            total_of(self.epsilon_per_draw, times),
+            adjacency=self.adjacency,
+            assumptions=self._assumptions(),
+            source=_SOURCE,
+        )
+
+    def weights(self, counts: IntArray) -> np.ndarray[Any, Any]:
+        """Return the integers ``n a_m + k (2**bits - a_m) c`` that q_m stands for."""
+        least, one = int(counts.min()), 1 << self.bits
+        if self.n_categories == 2:
+            rare = self._at(least)
+            heavy = np.array([rare, one - rare], dtype=np.int64)
+            return heavy if counts[0] <= counts[1] else heavy[::-1]
+        a = self._at(least)
+        scale = self.n_categories * (one - a)
+        wide = scale * int(counts.max()) + a * (self.n_rows or 0) >= 1 << 62
+        kind: Any = object if wide else np.int64
+        line: np.ndarray[Any, Any] = a * (self.n_rows or 0) + scale * counts.astype(
+            kind
+        )
+        return line
+
+    def _at(self, least: int) -> int:
+        return self.obscured[least] if least < len(self.obscured) else 0
+
+    @property
+    def obscure_probabilities(self) -> FloatArray:
+        """The public sequence q_0, q_1, ... up to floor(n / k)."""
+        n, k, one = self.n_rows or 0, self.n_categories, 1 << self.bits
+        m = range(n // k + 1)
+        if k > 2:
+            return np.array([self._at(j) / one for j in m])
+        levels = [
+            (Fraction(self.obscured[j], one) - Fraction(j, n))
+            / (Fraction(1, 2) - Fraction(j, n))
+            if 2 * j < n
+            else Fraction(0)
+            for j in m
+        ]
+        return np.array([float(q) for q in levels])
+
+    def accuracy_bound(self, n_rows: int) -> float:
+        """Bound the distance of one draw's law from any data of ``n_rows`` records.
+
+        Parameters
+        ----------
+        n_rows : int
+            The number of records the mechanism was calibrated for.
+
+        Returns
+        -------
+        float
+            Total variation distance, attained when all records are equal.
+        """
+        require(n_rows == self.n_rows, f"n_rows must be {self.n_rows}")
+        return float(self.obscure_probabilities[0]) * (1.0 - 1.0 / self.n_categories)
+
+    @classmethod
+    def audit_instances(cls) -> Iterator[Self]:
+        """Yield few and many symbols, small and large epsilon."""
+        for epsilon, k, n, m in ((1.0, 5, 40, 1), (0.1, 7, 300, 1), (1.0, 5, 60, 2)):
+            target = PureDP(epsilon, adjacency=Adjacency.REPLACE_ONE)
+            yield cls.calibrate(target, n_categories=k, n_rows=n, n_draws=m)
+
+
+@lru_cache(maxsize=256)
+def _sequence(epsilon: float, k: int, n: int) -> tuple[tuple[int, ...], int]:
+    """Return the smallest sequence on a binary grid, rounded up term by term."""
+    most = exp_below(epsilon)
+    bits = max(8, min(_FINEST, _TOTAL_BITS - (k * n).bit_length()))
+    found = _two_symbols(most, bits, n) if k == 2 else _recursion(most, bits, k, n)
+    return tuple(found), bits
+
+
+def _recursion(most: Fraction, bits: int, k: int, n: int) -> list[int]:
+    """Return q_m for m = 0, 1, ... until it is 0 for good, in exact arithmetic."""
+    one, out = 1 << bits, []
+    pseudo, previous = 1 / (most - 1), Fraction(0)
+    for m in range(n // k + 1):
+        low = max(
+            _step_bound(pseudo, m, k, n),
+            _switch_bound(most, previous, m, k, n) if m > 0 else Fraction(0),
+        )
+        a = max(0, -(-low.numerator * one // low.denominator))
+        out.append(a)
+        previous = Fraction(a, one)
+        if a == 0 and m >= pseudo:
+            break
+    return out
+
+
+def _step_bound(pseudo: Fraction, m: int, k: int, n: int) -> Fraction:
+    """Family S: the rarest symbol gains a record and another one stays as rare."""
+    if m >= pseudo or (m == n // k and n % k == 0):
+        return Fraction(0)
+    return k * (pseudo - m) / (n + k * (pseudo - m))
+
+
+def _switch_bound(most: Fraction, p: Fraction, m: int, k: int, n: int) -> Fraction:
+    """Families L and H: the least count rises from m - 1, obscured by p, to m."""
+    low = Fraction(0)
+    if k * m < n:
+        lost = p * (Fraction(1, k) - Fraction(m + 1, n)) + Fraction(m + 1, n)
+        low = (lost / most - Fraction(m, n)) / (Fraction(1, k) - Fraction(m, n))
+    heavy = n - (k - 1) * m
+    if k * heavy > n:
+        kept = p * (Fraction(1, k) - Fraction(heavy, n)) + Fraction(heavy, n)
+        gap = Fraction(heavy, n) - Fraction(1, k)
+        low = max(low, (Fraction(heavy, n) - most * kept) / gap)
+    return low
+
+
+def _two_symbols(most: Fraction, bits: int, n: int) -> list[int]:
+    """Return r_j for j = 0 .. floor(n / 2), from the balanced end down."""
+    one, last = 1 << bits, n // 2
+    out = [0] * (last + 1)
+    half = -(-one // (1 + most))
+    out[last] = one >> 1 if n % 2 == 0 else max(-(-last * one // n), half)
+    for j in range(last - 1, -1, -1):
+        out[j] = max(-(-j * one // n), -(-out[j + 1] // most))
+    return out
+
+
+@lru_cache(maxsize=256)
+def _worst(obscured: tuple[int, ...], bits: int, k: int, n: int) -> Fraction:
+    """Return the largest ratio of probabilities over the families S, L and H.
+
+    The proof that there are no others needs a sequence that does not increase.
+    """
+    require(list(obscured) == sorted(obscured, reverse=True), "q_m must not increase")
+    top = n // k
+    known = min(len(obscured), top)
+
+    def at(m: int, i: int) -> int:
+        """Return ``k n 2**bits P_m(i)``."""
+        a = obscured[m] if m < len(obscured) else 0
+        return a * n + ((1 << bits) - a) * k * i
+
+    worst = Fraction(1)
+    for m in range(known + 1):
+        pairs = []
+        if m < top or n % k:
+            pairs.append((at(m, m + 1), at(m, m)))
+        if m > 0:
+            heavy = n - (k - 1) * m
+            pairs += [(at(m - 1, m + 1), at(m, m)), (at(m, heavy), at(m - 1, heavy))]
+        for a, b in pairs:
+            require(b > 0, "a symbol that can occur must have a positive weight")
+            if a * worst.denominator > worst.numerator * b:
+                worst = Fraction(a, b)
+    return worst
+
+
+@lru_cache(maxsize=256)
+def _worst_of_two(obscured: tuple[int, ...], bits: int, k: int, n: int) -> Fraction:
+    """Return the largest ratio of probabilities of two symbols, from all counts."""
+    one, last = 1 << bits, n // 2
+    require(len(obscured) == last + 1, "obscured must hold one number for each count")
+    law = [*obscured, *(one - obscured[n - j] for j in range(last + 1, n + 1))]
+    require(min(law) > 0, "a symbol that can occur must have a positive weight")
+    ratios = [Fraction(max(pair), min(pair)) for pair in pairwise(law)]
+    return max([Fraction(1), *ratios])
