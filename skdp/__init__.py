@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     )
     from skdp.linear_model import ObjPertLogisticRegression
     from skdp.preprocessing import BoundedScaler, RowClipper
+    from skdp.synthesis import ROOSampler
 
 __version__ = "0.1.0"
 
@@ -28,6 +29,7 @@ __all__ = [
     "GaussianDP",
     "ObjPertLogisticRegression",
     "PureDP",
+    "ROOSampler",
     "RowClipper",
     "ZeroConcentratedDP",
     "compose",
@@ -42,6 +44,7 @@ _HOMES = {
     "GaussianDP": "skdp.accounting",
     "ObjPertLogisticRegression": "skdp.linear_model",
     "PureDP": "skdp.accounting",
+    "ROOSampler": "skdp.synthesis",
     "RowClipper": "skdp.preprocessing",
     "ZeroConcentratedDP": "skdp.accounting",
     "compose": "skdp.accounting",
@@ -63,6 +66,7 @@ _ROOMS = frozenset(
         "random",
         "rows",
         "solvers",
+        "synthesis",
     }
 )
 

@@ -114,14 +114,38 @@ class CountWeights(CountSampler):
             If reveal-or-obscure is at least as accurate on the worst data, as it is
             for few records or a tiny epsilon. That depends on the arguments alone.
         """
-        share = share_of(target, n_draws)
-        table = _BUILDERS[profile](share, n_categories, n_rows, group_size)
-        if table is None:
+        found = cls.steepest(
+            target,
+            profile=profile,
+            n_categories=n_categories,
+            n_rows=n_rows,
+            group_size=group_size,
+            n_draws=n_draws,
+        )
+        if found is None:
             raise ValueError(
                 f"profile={profile!r} has no table for these parameters: there are too "
                 "few records, or epsilon is too small for one draw. Allowed: settings "
                 "in which it is more accurate than RevealOrObscure. Use that."
             )
+        return found
+
+    @classmethod
+    def steepest(
+        cls,
+        target: PureDP,
+        *,
+        profile: Literal["envelope", "minimax"],
+        n_categories: int,
+        n_rows: int | None = None,
+        group_size: int = 1,
+        n_draws: int = 1,
+    ) -> Self | None:
+        """Return what :meth:`calibrate` returns, or None where that raises."""
+        share = share_of(target, n_draws)
+        table = _BUILDERS[profile](share, n_categories, n_rows, group_size)
+        if table is None:
+            return None
         return cls(
             n_categories=n_categories,
             n_rows=n_rows,

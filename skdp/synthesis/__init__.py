@@ -1,0 +1,5 @@
+"""Private samplers: synthetic records from private ones."""
+
+from skdp.synthesis._roo_sampler import ROOSampler
+
+__all__ = ["ROOSampler"]
