@@ -6,7 +6,7 @@ objects by hash. Objects that were seen before are known by their address.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -20,7 +20,7 @@ __all__ = ["Alphabet"]
 Values = npt.NDArray[Any]
 
 #: Rows counted at once.
-_BLOCK = 1 << 15
+_BLOCK = 1 << 16
 #: Integer categories within a range this wide are counted without a search.
 _SPAN = 1 << 16
 #: Integers below this are floats, and compare with floats as they should.
@@ -28,6 +28,8 @@ _EXACT = 2.0**53
 _LARGEST = np.iinfo(np.int64).max
 #: More new addresses than this in a block: values do not repeat as objects.
 _FEW = 256
+#: Size of the table of addresses, and the odd number that spreads them over it.
+_SLOT_BITS, _SPREAD = 16, np.uint64(0x9E3779B97F4A7C15)
 _REMEDY = "Declare every category from public knowledge, for example a codebook."
 
 
@@ -164,7 +166,7 @@ class Alphabet:
             return self._by_bisection(values)
         if values.dtype == object:
             return self._by_address(values)
-        return self._by_hash(values, 0)
+        return self._by_hash(values)
 
     @property
     def _kind(self) -> str:
@@ -210,41 +212,74 @@ class Alphabet:
 
     def _by_address(self, values: Values) -> Iterator[tuple[IntArray, int]]:
         """Look every object up once, while there are few and they repeat."""
-        known, places = np.zeros(1, dtype=np.intp), np.full(1, -1, dtype=np.int64)
+        seen, few = _Addresses(), min(_FEW + 2 * len(self), _BLOCK // 4)
         for start in range(0, len(values), _BLOCK):
             # the column holds a reference to each object, so no address is reused
             block = np.ascontiguousarray(values[start : start + _BLOCK])
-            address = np.frombuffer(block, dtype=np.intp)
-            at = np.searchsorted(known, address)
-            at[at == len(known)] = 0
-            new = np.flatnonzero(known[at] != address)
-            if new.size:
-                fresh, first = np.unique(address[new], return_index=True)
-                if fresh.size > _FEW:
-                    yield from self._by_hash(values, start)
+            address = np.frombuffer(block, dtype=np.uint64)
+            places, missed = seen.look_up(address)
+            if missed.size:
+                fresh, first = np.unique(address[missed], return_index=True)
+                if fresh.size > few + seen.n_crowded:
+                    yield from self._by_hash(values[start:])
                     return
-                found = [self._place(block[i]) for i in new[first]]
-                known = np.append(known, fresh)
-                order = np.argsort(known)
-                known, places = known[order], np.append(places, found)[order]
-                at = np.searchsorted(known, address)
-            yield self._tally(places[at]), block.size
+                found = [self._place(block[i]) for i in missed[first]]
+                again = np.searchsorted(fresh, address[missed])
+                places[missed] = np.array(found, dtype=np.int64)[again]
+                seen.add(fresh, found)
+            yield self._tally(places), block.size
 
-    def _by_hash(self, values: Values, start: int) -> Iterator[tuple[IntArray, int]]:
-        for i in range(start, len(values), _BLOCK):
-            block = values[i : i + _BLOCK].tolist()
+    def _by_hash(self, values: Values) -> Iterator[tuple[IntArray, int]]:
+        for block in _blocks(values):
             counts = np.zeros(len(self), dtype=np.int64)
-            try:
-                tally = Counter(block)
-            except TypeError:  # what cannot be hashed is looked at one by one
-                tally = Counter(
-                    self.values[p] for p in map(self._place, block) if p >= 0
-                )
-            for value, n in tally.items():
+            for value, n in _tallied(block.tolist()):
                 place = self._place(value)
                 if place >= 0:
                     counts[place] += n
             yield counts, len(block)
+
+
+def _tallied(entries: list[Any]) -> Iterable[tuple[Any, int]]:
+    """Return values with their numbers; what cannot be hashed stands alone."""
+    try:
+        return Counter(entries).items()
+    except TypeError:
+        return ((entry, 1) for entry in entries)
+
+
+class _Addresses:
+    """Places of objects by their address: a table that is right or silent.
+
+    An address whose slot another one took is looked up anew in every block.
+    """
+
+    def __init__(self) -> None:
+        self._owner = np.zeros(1 << _SLOT_BITS, dtype=np.uint64)
+        self._place = np.full(1 << _SLOT_BITS, -1, dtype=np.int64)
+        self.n_crowded = 0
+
+    def look_up(self, address: Values) -> tuple[IntArray, IntArray]:
+        """Return places, and which of them are not known."""
+        slot = _slot(address)
+        missed = np.flatnonzero(self._owner[slot] != address)
+        return self._place[slot], missed
+
+    def add(self, address: Values, places: list[int]) -> None:
+        """Remember different addresses, as far as their slots are free."""
+        slot = _slot(address)
+        free = self._owner[slot] == 0
+        self._owner[slot[free]] = address[free]
+        self._place[slot[free]] = np.array(places, dtype=np.int64)[free]
+        # of several that took one slot the last has it: its place must be its own
+        kept = self._owner[slot] == address
+        self._place[slot[kept]] = np.array(places, dtype=np.int64)[kept]
+        self.n_crowded += int(np.count_nonzero(~kept))
+
+
+def _slot(address: Values) -> Values:
+    """Return the top bits of a product with an odd number, which spreads addresses."""
+    slot: Values = (address * _SPREAD) >> np.uint64(64 - _SLOT_BITS)
+    return slot
 
 
 def _as_values(categories: Any) -> Values:
