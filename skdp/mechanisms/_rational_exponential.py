@@ -15,10 +15,10 @@ __all__ = ["exp_below", "log_above", "rounded_down", "rounded_up"]
 _BITS = 80
 #: Beyond this epsilon no table of 64-bit weights can follow; a smaller one is private.
 _LARGEST = 64
-#: Relative slack that covers the rounding of one logarithm and its argument.
-_UP = 1.0 + 2.0**-48
-#: Ratios above this do not fit a float.
-_WIDE = 1 << 1000
+#: Slack that covers the rounding of a difference of logarithms.
+_UP, _ROUNDING = 1.0 + 2.0**-48, 1e-9
+#: Slack below a logarithm from which floats are tried one by one.
+_DOWN = 1.0 - 2.0**-51
 
 
 @lru_cache(maxsize=1024)
@@ -46,10 +46,17 @@ def exp_below(epsilon: float) -> Fraction:
 
 
 def log_above(ratio: Fraction) -> float:
-    """Return a float at least ``log(ratio)`` for a ratio of at least 1."""
-    if ratio > _WIDE:
-        return (math.log(ratio.numerator) - math.log(ratio.denominator)) * _UP + 1e-9
-    return math.log1p(float(ratio - 1)) * _UP
+    """Return a float at least ``log(ratio)`` for a ratio of at least 1, hardly above.
+
+    If the ratio is at most ``exp_below(x)``, the result is at most x.
+    """
+    if ratio > exp_below(_LARGEST):
+        top, bottom = math.log(ratio.numerator), math.log(ratio.denominator)
+        return (top - bottom) * _UP + _ROUNDING
+    x = math.log1p(float(ratio - 1)) * _DOWN
+    while x == 0.0 < ratio - 1 or (ratio > 1 and exp_below(x) < ratio):
+        x = math.nextafter(x, math.inf)
+    return x
 
 
 def rounded_down(x: Fraction, bits: int) -> Fraction:
