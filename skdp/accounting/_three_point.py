@@ -18,6 +18,7 @@ from skdp._typing import FloatArray
 from skdp._validation import check_count
 from skdp.accounting._guarantee import Guarantee
 from skdp.accounting._numbers import mirrored, nonnegative, probability
+from skdp.accounting._pure import PureDP
 
 __all__ = ["ThreePointDP"]
 
@@ -131,3 +132,12 @@ class ThreePointDP(Guarantee):
         if self.gain == 0.0:
             return 0.0
         return self.n_draws * self.loss * (1.0 + 2.0**-50)
+
+    def _group(self, k: int) -> PureDP:
+        """Return what holds whatever the mechanism: losses of a chain add up."""
+        return PureDP(
+            k * self._pure_epsilon(),
+            adjacency=self.adjacency,
+            assumptions=self.assumptions,
+            source=self.source,
+        )

@@ -3,7 +3,7 @@ r"""Several draws without replacement, each through randomised response.
 Notation (derived in docs/proofs/subsampled_response.md)
 --------------------------------------------------------
 m        number of records drawn, without replacement                -> ``n_draws``
-r        odds of the true symbol against any other, ``odds / 2**20``    -> ``odds``
+r        odds of the true symbol against any other, ``odds / 2**26``    -> ``odds``
 G        records one person may own                               -> ``group_size``
 h_v      how often symbol v was released
 """
@@ -29,7 +29,7 @@ __all__ = ["SubsampledResponse"]
 
 _SOURCE = "subsampled randomised response, docs/proofs/subsampled_response.md"
 #: Unit of the odds, and the largest odds: beyond, randomness is never used.
-_UNIT, _MOST = 1 << 20, 1 << 58
+_UNIT, _MOST = 1 << 26, 1 << 60
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,7 +53,7 @@ class SubsampledResponse(CountMechanism):
     n_draws : int
         Number m of outputs, at most ``n_rows``.
     odds : int
-        The odds r, times ``2**20``.
+        The odds r, times ``2**26``.
 
     Privacy
     -------

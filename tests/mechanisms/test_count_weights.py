@@ -190,7 +190,7 @@ def test_constants_for_many_records(row):
         table = made(profile, float(epsilon), 9).table
         assert table.at(0) / table.slope == pytest.approx(value, abs=6e-5)
     # the limit of the bound for many symbols
-    steps = range(1, min(200, int(1000 / epsilon)))
+    steps = range(1, min(200, int(700 / epsilon)))
     limit = max(j / (1 + math.exp(epsilon * j / 2)) ** 2 for j in steps)
     assert limit == pytest.approx(lower, abs=6e-5)
     assert expected[2] <= 2 * lower
