@@ -53,7 +53,8 @@ class DataSpecificROO(CountSampler):
     n_draws : int
         Number of independent draws of one release.
     obscured : tuple of int
-        For k >= 3 the q_m, then 0; for k = 2 the r_j; both times ``2**bits``.
+        For k >= 3 the q_m, then 0; for k = 2 the r_j, then the share j / n of the data;
+        both times ``2**bits``.
     bits : int
         Binary places of these.
 
@@ -159,7 +160,7 @@ class DataSpecificROO(CountSampler):
         """Return the integers ``n a_m + k (2**bits - a_m) c`` that q_m stands for."""
         least, one = int(counts.min()), 1 << self.bits
         if self.n_categories == 2:
-            rare = self._at(least)
+            rare = self._rare(least)
             heavy = np.array([rare, one - rare], dtype=np.int64)
             return heavy if counts[0] <= counts[1] else heavy[::-1]
         a = self._at(least)
@@ -171,18 +172,24 @@ class DataSpecificROO(CountSampler):
         )
         return line
 
+    def _rare(self, least: int) -> int:
+        """Return the weight of the rarer of two symbols."""
+        if least < len(self.obscured):
+            return self.obscured[least]
+        return _share(least, self.bits, self.n_rows or 0)
+
     def _at(self, least: int) -> int:
         return self.obscured[least] if least < len(self.obscured) else 0
 
     @property
     def obscure_probabilities(self) -> FloatArray:
-        """The public sequence q_0, q_1, ... up to floor(n / k)."""
+        """The public sequence q_0, q_1, ... until it is 0, or up to floor(n / k)."""
         n, k, one = self.n_rows or 0, self.n_categories, 1 << self.bits
-        m = range(n // k + 1)
+        m = range(min(n // k + 1, len(self.obscured) + 1))
         if k > 2:
             return np.array([self._at(j) / one for j in m])
         levels = [
-            (Fraction(self.obscured[j], one) - Fraction(j, n))
+            (Fraction(self._rare(j), one) - Fraction(j, n))
             / (Fraction(1, 2) - Fraction(j, n))
             if 2 * j < n
             else Fraction(0)
@@ -262,14 +269,23 @@ def _switch_bound(most: Fraction, p: Fraction, m: int, k: int, n: int) -> Fracti
 
 
 def _two_symbols(most: Fraction, bits: int, n: int) -> list[int]:
-    """Return r_j for j = 0 .. floor(n / 2), from the balanced end down."""
+    """Return r_j from the balanced end down, as far as it is not the data's share."""
     one, last = 1 << bits, n // 2
-    out = [0] * (last + 1)
-    half = -(-one // (1 + most))
-    out[last] = one >> 1 if n % 2 == 0 else max(-(-last * one // n), half)
-    for j in range(last - 1, -1, -1):
-        out[j] = max(-(-j * one // n), -(-out[j + 1] // most))
+    # a share j / n grows by less than E beyond, rounded up or not
+    start = min(last, 2 * -(-1 // (most - 1)) + 2)
+    out = [0] * (start + 1)
+    out[start] = _share(start, bits, n)
+    if start == last:
+        half = one >> 1 if n % 2 == 0 else -(-one // (1 + most))
+        out[start] = max(out[start], half)
+    for j in range(start - 1, -1, -1):
+        out[j] = max(_share(j, bits, n), -(-out[j + 1] // most))
     return out
+
+
+def _share(j: int, bits: int, n: int) -> int:
+    """Return ``2**bits j / n``, rounded up."""
+    return -(-(j << bits) // n)
 
 
 @lru_cache(maxsize=256)
@@ -304,10 +320,22 @@ def _worst(obscured: tuple[int, ...], bits: int, k: int, n: int) -> Fraction:
 
 @lru_cache(maxsize=256)
 def _worst_of_two(obscured: tuple[int, ...], bits: int, k: int, n: int) -> Fraction:
-    """Return the largest ratio of probabilities of two symbols, from all counts."""
-    one, last = 1 << bits, n // 2
-    require(len(obscured) == last + 1, "obscured must hold one number for each count")
-    law = [*obscured, *(one - obscured[n - j] for j in range(last + 1, n + 1))]
-    require(min(law) > 0, "a symbol that can occur must have a positive weight")
-    ratios = [Fraction(max(pair), min(pair)) for pair in pairwise(law)]
+    """Bound the ratio of probabilities of two symbols, over all counts.
+
+    Up to the middle r_j does not decrease and is at most a half, so the other symbol's
+    probability changes by a smaller factor. Beyond the table shares are rounded up.
+    """
+    one, last, length = 1 << bits, n // 2, len(obscured)
+    law = [*obscured, *(_share(j, bits, n) for j in range(length, last + 1)[:1])]
+    require(1 <= length <= last + 1, "obscured must hold one number for each count")
+    require(law[0] > 0, "a symbol that can occur must have a positive weight")
+    require(law == sorted(law) and 2 * law[-1] <= one, "r_j must rise to a half")
+    ratios = [Fraction(b, a) for a, b in pairwise(law)]
+    if length < last:
+        ratios.append((Fraction(one * (length + 1), n) + 1) / Fraction(one * length, n))
+    middle = obscured[last] if length > last else _share(last, bits, n)
+    if n % 2:
+        ratios.append(Fraction(one - middle, middle))
+    else:
+        require(2 * middle == one, "equal counts must have equal probabilities")
     return max([Fraction(1), *ratios])

@@ -113,6 +113,8 @@ def law_by_mechanism(mechanism):
         return lambda table: law_of(mechanism.table(table))
     k, n, one = mechanism.n_categories, mechanism.n_rows, 1 << mechanism.bits
     known = np.zeros(n // k + 1)
+    if k == 2:
+        known = np.ceil(np.arange(n // 2 + 1) * one / n)
     known[: len(mechanism.obscured)] = mechanism.obscured
 
     def law(table):
