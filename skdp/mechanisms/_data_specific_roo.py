@@ -76,7 +76,7 @@ class DataSpecificROO(CountSampler):
     >>> target = PureDP(0.7, adjacency="replace-one")
     >>> mechanism = DataSpecificROO.calibrate(target, n_categories=3, n_rows=12)
     >>> mechanism.obscure_probabilities
-    array([0.19782351, 0.06321437, 0.        , 0.        , 0.        ])
+    array([0.19782351, 0.06321437, 0.        , 0.        ])
     """
 
     obscured: tuple[int, ...]
