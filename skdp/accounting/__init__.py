@@ -2,6 +2,7 @@
 
 from skdp.accounting._adjacency import Adjacency
 from skdp.accounting._approximate import ApproximateDP
+from skdp.accounting._channel import Channel
 from skdp.accounting._compose import Composed, compose
 from skdp.accounting._concentrated import (
     ZeroConcentratedDP,
@@ -21,6 +22,7 @@ from skdp.accounting._tradeoff import TradeoffDP
 __all__ = [
     "Adjacency",
     "ApproximateDP",
+    "Channel",
     "Composed",
     "GaussianDP",
     "Guarantee",
