@@ -10,14 +10,24 @@ from skdp.accounting._concentrated import (
     concentrated_epsilon,
 )
 from skdp.accounting._gaussian import GaussianDP, gaussian_delta, gaussian_mu
+from skdp.accounting._geometric import (
+    geometric_delta,
+    geometric_renyi,
+    geometric_tradeoff,
+)
 from skdp.accounting._guarantee import Guarantee
 from skdp.accounting._objective_perturbation import ObjectivePerturbationDP
+from skdp.accounting._public import Public
 from skdp.accounting._pure import PureDP
+from skdp.accounting._rejection_loop import RejectionLoopDP, joint_loop_delta
 from skdp.accounting._risk import Risk
+from skdp.accounting._runtime import RuntimeCost
 from skdp.accounting._simultaneous import Simultaneous
 from skdp.accounting._smoothed_gaussian import SmoothedGaussianDP
 from skdp.accounting._spent import PrivacyPart, PrivacySpent
 from skdp.accounting._tradeoff import TradeoffDP
+from skdp.accounting._truncation import truncation_delta, truncation_size
+from skdp.accounting._with_runtime import with_runtime
 
 __all__ = [
     "Adjacency",
@@ -29,8 +39,11 @@ __all__ = [
     "ObjectivePerturbationDP",
     "PrivacyPart",
     "PrivacySpent",
+    "Public",
     "PureDP",
+    "RejectionLoopDP",
     "Risk",
+    "RuntimeCost",
     "Simultaneous",
     "SmoothedGaussianDP",
     "TradeoffDP",
@@ -40,4 +53,11 @@ __all__ = [
     "concentrated_epsilon",
     "gaussian_delta",
     "gaussian_mu",
+    "geometric_delta",
+    "geometric_renyi",
+    "geometric_tradeoff",
+    "joint_loop_delta",
+    "truncation_delta",
+    "truncation_size",
+    "with_runtime",
 ]

@@ -8,9 +8,13 @@ __all__: list[str] = []
 
 
 def encode(value: Any) -> Any:
-    """Turn a number, a guarantee or a tuple of them into plain JSON values."""
+    """Turn a number, a word, a guarantee or a tuple of them into JSON values."""
     if isinstance(value, float):
         return value.hex()
+    if isinstance(value, int):
+        return value
+    if isinstance(value, str):
+        return {"text": value}
     if isinstance(value, tuple):
         return [encode(item) for item in value]
     return value._to_record()
@@ -20,8 +24,12 @@ def decode(value: Any, nested: Callable[[Mapping[str, object]], object]) -> Any:
     """Invert :func:`encode`; ``nested`` rebuilds a guarantee from its record."""
     if isinstance(value, str):
         return float.fromhex(value)
+    if isinstance(value, int):
+        return value
     if isinstance(value, list):
         return tuple(decode(item, nested) for item in value)
+    if isinstance(value, dict) and value.keys() == {"text"}:
+        return value["text"]
     return nested(value)
 
 

@@ -314,9 +314,12 @@ def _lattice_curve(
     mechanism: Mechanism[Any, FloatArray], pair: AdjacentPair[Any]
 ) -> ExactCurve:
     """Sum over the lattice points that carry either law."""
-    ranges = [_support(mechanism, data) for data in (pair.left, pair.right)]
-    low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
-    points = np.arange(float(low), high + 1.0)[:, None] * mechanism.lattice
+    outcomes = mechanism.outcomes(pair.left)
+    if outcomes is None:
+        ranges = [_support(mechanism, data) for data in (pair.left, pair.right)]
+        low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
+        outcomes = np.arange(float(low), high + 1.0) * mechanism.lattice
+    points = outcomes[:, None]
     log_p, log_q = (
         np.array([mechanism.log_density(point, data) for point in points])
         for data in (pair.left, pair.right)

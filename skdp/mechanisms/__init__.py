@@ -1,15 +1,18 @@
 """Randomised functions of private data, each with a computed guarantee and a proof."""
 
 from skdp.mechanisms._base import AdjacentPair, Mechanism, Release
+from skdp.mechanisms._exponential import ExponentialMechanism
 from skdp.mechanisms._gaussian import GaussianMechanism
 from skdp.mechanisms._k_norm import KNormMechanism
 from skdp.mechanisms._noise import GaussianNoise, KNormNoise, NoiseLaw
 from skdp.mechanisms._objective_perturbation import ObjectivePerturbation
 from skdp.mechanisms._posterior_sampling import GibbsPosterior
+from skdp.mechanisms._selection_utility import em_expected, em_tail
 from skdp.mechanisms._smoothing import LatticeLaw, LatticeSmoothing
 
 __all__ = [
     "AdjacentPair",
+    "ExponentialMechanism",
     "GaussianMechanism",
     "GaussianNoise",
     "GibbsPosterior",
@@ -21,4 +24,6 @@ __all__ = [
     "NoiseLaw",
     "ObjectivePerturbation",
     "Release",
+    "em_expected",
+    "em_tail",
 ]

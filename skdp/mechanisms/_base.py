@@ -90,6 +90,14 @@ class Mechanism(ABC, Generic[Data, Out]):
         """Public interval that carries a one-dimensional ideal release."""
         return -math.inf, math.inf
 
+    def outcomes(self, data: Data) -> FloatArray | None:
+        """Return all outputs of an ideal release on ``data``, if they are few.
+
+        Increasing numbers; neighbours have the same ones. None where there is a density
+        or a lattice without end.
+        """
+        return None
+
     @abstractmethod
     def release(self, data: Data, source: RandomSource) -> Release[Out]:
         """Draw the noise, answer, and forget the data."""

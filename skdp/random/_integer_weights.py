@@ -14,7 +14,7 @@ from skdp._typing import IntArray
 from skdp._validation import check_count
 from skdp.random._source import RandomSource
 
-__all__ = ["integer_weighted", "integers_below"]
+__all__ = ["integer_below", "integer_weighted", "integers_below"]
 
 #: Words drawn at once; bounds the memory and keeps a round in the cache.
 _BATCH = 1 << 15
@@ -79,6 +79,14 @@ def integers_below(bound: int, size: int, source: RandomSource) -> IntArray:
         draws[done : done + words.size] = words % np.uint64(bound)
         done += words.size
     return draws
+
+
+def integer_below(bound: int, source: RandomSource) -> int:
+    """Draw one such integer, without an array."""
+    while True:
+        word = int.from_bytes(source.bytes(8), "little")
+        if word < (1 << 64) - (1 << 64) % bound:
+            return word % bound
 
 
 def _cumulative(weights: object) -> IntArray:
