@@ -26,7 +26,12 @@ from skdp.accounting._simultaneous import Simultaneous
 from skdp.accounting._smoothed_gaussian import SmoothedGaussianDP
 from skdp.accounting._spent import PrivacyPart, PrivacySpent
 from skdp.accounting._tradeoff import TradeoffDP
-from skdp.accounting._truncation import truncation_delta, truncation_size
+from skdp.accounting._truncation import (
+    pool_failure,
+    pool_size,
+    truncation_delta,
+    truncation_size,
+)
 from skdp.accounting._with_runtime import with_runtime
 
 __all__ = [
@@ -57,6 +62,8 @@ __all__ = [
     "geometric_renyi",
     "geometric_tradeoff",
     "joint_loop_delta",
+    "pool_failure",
+    "pool_size",
     "truncation_delta",
     "truncation_size",
     "with_runtime",

@@ -2,9 +2,11 @@
 
 import math
 
-from skdp._validation import check_real
+from scipy.special import betaincc
 
-__all__ = ["truncation_delta", "truncation_size"]
+from skdp._validation import check_count, check_real
+
+__all__ = ["pool_failure", "pool_size", "truncation_delta", "truncation_size"]
 
 
 def truncation_delta(epsilon: float, q: float, q_other: float, delta: float) -> float:
@@ -95,3 +97,68 @@ def truncation_size(p_lo: float, delta: float) -> int:
     size = max(1, math.ceil(target / stay))
     # the quotient may be rounded to an integer from above
     return size if size * stay <= target * (1.0 - 2.0**-50) else size + 1
+
+
+def pool_failure(size: int, p_lo: float, n_samples: int) -> float:
+    """Return the chance that a pool holds fewer accepted proposals than wanted.
+
+    Parameters
+    ----------
+    size : int
+        Proposals in the pool, at least ``n_samples``.
+    p_lo : float
+        Public lower bound on the acceptance probability, within (0, 1].
+    n_samples : int
+        Accepted proposals wanted, at least 1.
+
+    Returns
+    -------
+    float
+        ``P(Binomial(size, p_lo) < n_samples)``.
+
+    Examples
+    --------
+    >>> from skdp.accounting import pool_failure
+    >>> pool_failure(4828, 0.25, 1000)
+    9.7...e-13
+    """
+    return float(betaincc(n_samples, size - n_samples + 1, p_lo))
+
+
+def pool_size(n_samples: int, p_lo: float, delta: float) -> int:
+    """Return the least pool of proposals that yields ``n_samples`` accepted ones.
+
+    Parameters
+    ----------
+    n_samples : int
+        Accepted proposals wanted, at least 1.
+    p_lo : float
+        Public lower bound on the acceptance probability, within (0, 1].
+    delta : float
+        Chance of too few, within (0, 1).
+
+    Returns
+    -------
+    int
+        Close to ``n_samples / p_lo`` when many are wanted, against
+        ``n_samples * truncation_size(p_lo, delta)`` for separate batches.
+
+    Examples
+    --------
+    >>> from skdp.accounting import pool_size
+    >>> pool_size(1000, 0.25, 1e-12)
+    4828
+    """
+    remedy = "Pass how many draws are wanted."
+    n = check_count("n_samples", n_samples, minimum=1, remedy=remedy)
+    low = n - 1
+    high = max(n, truncation_size(p_lo, delta))
+    while pool_failure(high, p_lo, n) > delta:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if pool_failure(middle, p_lo, n) > delta:
+            low = middle
+        else:
+            high = middle
+    return high

@@ -19,6 +19,8 @@ from skdp.accounting import (
     compose,
     geometric_delta,
     geometric_tradeoff,
+    pool_failure,
+    pool_size,
     truncation_delta,
     truncation_size,
     with_runtime,
@@ -403,3 +405,19 @@ def test_sizes_need_probabilities(bad):
         truncation_size(bad, 1e-6)
     with pytest.raises(ValueError, match="delta is out of range"):
         truncation_size(0.5, bad)
+
+
+@pytest.mark.parametrize(
+    ("n", "size", "failure"), [(1000, 4828, 9.71e-13), (10_000, 42_494, 9.83e-13)]
+)
+def test_sizes_of_pools(n, size, failure):
+    assert pool_size(n, 0.25, 1e-12) == size
+    assert pool_failure(size, 0.25, n) == pytest.approx(failure, rel=1e-3)
+    assert pool_failure(size - 1, 0.25, n) > 1e-12
+
+
+def test_a_pool_for_one_is_a_batch():
+    for p_lo in (0.05, 0.3, 0.9, 1.0):
+        for delta in (1e-3, 1e-9):
+            # a batch may be one larger, against rounding
+            assert truncation_size(p_lo, delta) - pool_size(1, p_lo, delta) in (0, 1)
