@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         compose,
     )
     from skdp.linear_model import ObjPertLogisticRegression
+    from skdp.model_selection import PrivateSelector
     from skdp.preprocessing import BoundedScaler, RowClipper
 
 __version__ = "0.1.0"
@@ -27,6 +28,7 @@ __all__ = [
     "BoundedScaler",
     "GaussianDP",
     "ObjPertLogisticRegression",
+    "PrivateSelector",
     "PureDP",
     "RowClipper",
     "ZeroConcentratedDP",
@@ -41,6 +43,7 @@ _HOMES = {
     "BoundedScaler": "skdp.preprocessing",
     "GaussianDP": "skdp.accounting",
     "ObjPertLogisticRegression": "skdp.linear_model",
+    "PrivateSelector": "skdp.model_selection",
     "PureDP": "skdp.accounting",
     "RowClipper": "skdp.preprocessing",
     "ZeroConcentratedDP": "skdp.accounting",
@@ -58,6 +61,7 @@ _ROOMS = frozenset(
         "linear_model",
         "losses",
         "mechanisms",
+        "model_selection",
         "pdp",
         "preprocessing",
         "random",

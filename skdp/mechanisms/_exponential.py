@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -188,11 +189,8 @@ class ExponentialMechanism(Mechanism[ArrayLike, FloatArray]):
     @property
     def coefficient(self) -> Fraction:
         """Nats of log probability per unit of score, an exact fraction."""
-        epsilon = Fraction(self.epsilon)
-        if not self.exact:
-            epsilon -= Fraction(RACE_COST)
-        sides = 1 if self.monotone else 2
-        return epsilon / (sides * Fraction(self.sensitivity))
+        cost = 0.0 if self.exact else RACE_COST
+        return _coefficient(self.epsilon, cost, self.sensitivity, self.monotone)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -434,6 +432,15 @@ class ExponentialMechanism(Mechanism[ArrayLike, FloatArray]):
 
 
 _YES_NO = "Pass True or False."
+
+
+@lru_cache(maxsize=256)
+def _coefficient(
+    epsilon: float, cost: float, sensitivity: float | Fraction, monotone: bool
+) -> Fraction:
+    """Divide exactly: a rounded quotient could be too large."""
+    sides = 1 if monotone else 2
+    return (Fraction(epsilon) - Fraction(cost)) / (sides * Fraction(sensitivity))
 
 
 def _exact_sensitivity(value: object) -> float | Fraction:
