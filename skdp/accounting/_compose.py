@@ -38,6 +38,8 @@ __all__ = ["Composed", "compose"]
 _MOST_ATOMS = 20_000
 #: Where the parts' needs are compared for a basic split.
 _TYPICAL_DELTA = 1e-9
+#: Stands for the need of a part that no epsilon satisfies at that delta.
+_ENDLESS = 1e6
 #: Number of (epsilon, atom) pairs handled at once, to bound the memory.
 _CHUNK = 1_000_000
 
@@ -257,7 +259,7 @@ class _Plan:
         pure = math.fsum(finite[g] for g in self.rest if finite[g] < math.inf)
         others = [g for g in self.rest if finite[g] == math.inf]
         # any shares are valid; these are near the best for all but huge deltas
-        needs = [g.epsilon(_TYPICAL_DELTA) for g in others]
+        needs = [min(g.epsilon(_TYPICAL_DELTA), _ENDLESS) for g in others]
         total = math.fsum(needs)
         shares = [need / total if total > 0.0 else 1.0 for need in needs]
         atoms = float(self.losses.max())

@@ -295,6 +295,13 @@ def test_the_product_rule():
     assert joint.observes == BOTH
 
 
+def test_a_loop_whose_acceptance_may_be_sure_tells_that_much_at_every_epsilon():
+    loop = RuntimeCost("simple", p_hi=1.0, Dg=0.5)
+    joint = with_runtime(PureDP(1.0), loop)
+    assert joint.delta([5.0, 20.0]) == pytest.approx(1 - math.exp(-0.5))
+    assert joint.epsilon(0.1) == math.inf
+
+
 def test_a_fixed_number_of_steps_is_covered_for_nothing():
     for output in (PureDP(1.0), GaussianDP(0.3), compose(PureDP(0.1), GaussianDP(0.3))):
         joint = with_runtime(output, RuntimeCost("constant"))
