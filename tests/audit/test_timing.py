@@ -202,7 +202,7 @@ def wait(seconds):
         pass
 
 
-WORK = np.linspace(0.1, 0.9, 4096)
+WORK = np.linspace(0.1, 0.9, 1024)
 
 
 def plain(data):
@@ -215,7 +215,8 @@ def test_on_the_real_clock_the_null_is_quiet_and_plants_are_found():
 
     def always(data):
         plain(data)
-        wait(2e-7 * data[0])
+        # reading the clock takes about as long as the leak, so wait for more
+        wait(2e-6 + 2e-7 * data[0])
 
     rng = np.random.default_rng(0)
 
