@@ -16,7 +16,8 @@ if TYPE_CHECKING:
         ZeroConcentratedDP,
         compose,
     )
-    from skdp.linear_model import ObjPertLogisticRegression
+    from skdp.decomposition import PrivatePCA
+    from skdp.linear_model import KNGQuantileRegressor, ObjPertLogisticRegression
     from skdp.model_selection import PrivateSelector
     from skdp.preprocessing import BoundedScaler, RowClipper
 
@@ -27,7 +28,9 @@ __all__ = [
     "ApproximateDP",
     "BoundedScaler",
     "GaussianDP",
+    "KNGQuantileRegressor",
     "ObjPertLogisticRegression",
+    "PrivatePCA",
     "PrivateSelector",
     "PureDP",
     "RowClipper",
@@ -42,7 +45,9 @@ _HOMES = {
     "ApproximateDP": "skdp.accounting",
     "BoundedScaler": "skdp.preprocessing",
     "GaussianDP": "skdp.accounting",
+    "KNGQuantileRegressor": "skdp.linear_model",
     "ObjPertLogisticRegression": "skdp.linear_model",
+    "PrivatePCA": "skdp.decomposition",
     "PrivateSelector": "skdp.model_selection",
     "PureDP": "skdp.accounting",
     "RowClipper": "skdp.preprocessing",
@@ -57,6 +62,7 @@ _ROOMS = frozenset(
         "accounting",
         "audit",
         "datasets",
+        "decomposition",
         "exceptions",
         "linear_model",
         "losses",

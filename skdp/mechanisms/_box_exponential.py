@@ -2,7 +2,7 @@ r"""The exponential mechanism on a box of few dimensions, for scores of public c
 
 Notation (derived in docs/proofs/box_exponential.md)
 ----------------------------------------------------
-g        step of the lattice that fills the box, a power of two     -> ``lattice``
+g_i      step of the lattice along axis i, a power of two           -> ``steps``
 m_i      cells along axis i; all are products of such cells         -> ``n_cells``
 N_C      lattice points in cell C
 q_C      score of cell C, for example of its centre
@@ -29,7 +29,7 @@ __all__ = ["BoxExponential"]
 #: Dimensions for which a grid of cells is not hopeless.
 _MAX_DIMENSION, _MAX_CELLS = 3, 2**17
 #: Lattice points are numbered by integers that floats hold exactly.
-_LARGEST_INDEX = 2.0**52
+_LARGEST_INDEX, _MOST_POINTS = 2.0**52, 2**62
 #: Most outcomes that are listed one by one.
 _MAX_LISTED = 2**12
 
@@ -52,8 +52,8 @@ class BoxExponential(Mechanism[ArrayLike, FloatArray]):
         Corners of the box in up to three dimensions; public.
     n_cells : tuple of int
         Cells along each axis; at most 2^17 in all. Public.
-    resolution : int, default=65536
-        Lattice points along an axis of a cell, at least.
+    resolution : int, default=4096
+        Lattice points along each axis of a cell, at least.
     monotone : bool, default=False
         Whether all scores move the same way between neighbours.
     adjacency : Adjacency
@@ -89,7 +89,7 @@ class BoxExponential(Mechanism[ArrayLike, FloatArray]):
     lower: tuple[float, ...]
     upper: tuple[float, ...]
     n_cells: tuple[int, ...]
-    resolution: int = 2**16
+    resolution: int = 2**12
     monotone: bool = False
     adjacency: Adjacency = Adjacency.ADD_REMOVE
 
@@ -117,29 +117,46 @@ class BoxExponential(Mechanism[ArrayLike, FloatArray]):
             min(cells) >= 1 and math.prod(cells) <= _MAX_CELLS,
             f"there must be at least one cell an axis and at most {_MAX_CELLS} in all",
         )
-        require(1 <= self.resolution <= 2**24, "resolution must be 1 to 2^24")
-        reach = max(abs(x) for x in (*self.lower, *self.upper))
         require(
-            reach / self.lattice < _LARGEST_INDEX,
+            1 <= self.resolution <= 2**24
+            and math.prod(cells) * (4 * self.resolution) ** len(cells) < _MOST_POINTS,
+            "resolution must be from 1 to what leaves fewer than 2^62 lattice points",
+        )
+        require(
+            all(
+                max(abs(low), abs(high)) / step < _LARGEST_INDEX
+                for low, high, step in zip(
+                    self.lower, self.upper, self.steps, strict=True
+                )
+            ),
             "the cells must not be tiny beside the ends of the box",
         )
         _ = self.choice  # checks what is left
 
     @property
-    def lattice(self) -> float:
-        """Step of the lattice that carries every output: a power of two."""
-        widths = zip(self.lower, self.upper, self.n_cells, strict=True)
-        finest = min((high - low) / m for low, high, m in widths) / self.resolution
+    def steps(self) -> tuple[float, ...]:
+        """Step of the lattice along each axis, powers of two."""
+        widths = [
+            (high - low) / m / self.resolution
+            for low, high, m in zip(self.lower, self.upper, self.n_cells, strict=True)
+        ]
         # half of what fits, as the ends of a cell need not be lattice points
-        return math.ldexp(1.0, math.frexp(finest)[1] - 2)
+        return tuple(math.ldexp(1.0, math.frexp(width)[1] - 2) for width in widths)
+
+    @property
+    def lattice(self) -> float:
+        """The finest step: every released number is a multiple of it."""
+        return min(self.steps)
 
     @property
     def _edges(self) -> list[list[int]]:
         """Numbers of the lattice points at which the cells of each axis begin."""
         out = []
-        for low, high, m in zip(self.lower, self.upper, self.n_cells, strict=True):
-            first = math.ceil(low / self.lattice)
-            count = math.floor(high / self.lattice) - first + 1
+        for low, high, step, m in zip(
+            self.lower, self.upper, self.steps, self.n_cells, strict=True
+        ):
+            first = math.ceil(low / step)
+            count = math.floor(high / step) - first + 1
             out.append([first + count * j // m for j in range(m + 1)])
         return out
 
@@ -147,8 +164,8 @@ class BoxExponential(Mechanism[ArrayLike, FloatArray]):
     def centers(self) -> FloatArray:
         """Centres of the cells, shape (number of cells, d), last axis fastest."""
         middles = [
-            (np.array(edges[:-1]) + np.array(edges[1:]) - 1) / 2 * self.lattice
-            for edges in self._edges
+            (np.array(edges[:-1]) + np.array(edges[1:]) - 1) / 2 * step
+            for edges, step in zip(self._edges, self.steps, strict=True)
         ]
         mesh = np.meshgrid(*middles, indexing="ij")
         out: FloatArray = np.stack([axis.ravel() for axis in mesh], axis=1)
@@ -182,11 +199,11 @@ class BoxExponential(Mechanism[ArrayLike, FloatArray]):
         choice = self.choice
         index = int(choice.release(data, source).output[0])
         cell = np.unravel_index(index, self.n_cells)
-        steps = [
+        numbers = [
             edges[j] + integer_below(edges[j + 1] - edges[j], source)
             for edges, j in zip(self._edges, cell, strict=True)
         ]
-        output = self.lattice * np.array(steps, dtype=np.float64)
+        output = np.array(self.steps) * np.array(numbers, dtype=np.float64)
         return Release(output=output, spent=choice.guarantee)
 
     def outcomes(self, data: ArrayLike) -> FloatArray | None:
@@ -198,18 +215,18 @@ class BoxExponential(Mechanism[ArrayLike, FloatArray]):
 
     def log_density_on(self, data: ArrayLike) -> Callable[[FloatArray], float]:
         """Return the log probability on one data set, for many outputs."""
-        edges, lattice, choice = self._edges, self.lattice, self.choice
+        axes, choice = list(zip(self._edges, self.steps, strict=True)), self.choice
         with np.errstate(divide="ignore"):
             log_pmf = np.log(choice.pmf(data)).reshape(self.n_cells)
 
         def log_density(output: FloatArray) -> float:
             cell, log_size = [], 0.0
-            for axis, x in zip(edges, np.asarray(output), strict=True):
-                j = bisect_right(axis, round(float(x) / lattice)) - 1
-                if not 0 <= j < len(axis) - 1:
+            for (edges, step), x in zip(axes, np.asarray(output), strict=True):
+                j = bisect_right(edges, round(float(x) / step)) - 1
+                if not 0 <= j < len(edges) - 1:
                     return -math.inf
                 cell.append(j)
-                log_size += math.log(axis[j + 1] - axis[j])
+                log_size += math.log(edges[j + 1] - edges[j])
             return float(log_pmf[tuple(cell)]) - log_size
 
         return log_density

@@ -29,7 +29,7 @@ from skdp.mechanisms._bounded_range import (
 from skdp.mechanisms._scores import as_scores
 from skdp.mechanisms._smoothing import LatticeSmoothing
 from skdp.random import RandomSource
-from skdp.samplers._log_linear import LogLinear
+from skdp.samplers import LogLinear
 
 __all__ = ["IntervalExponential"]
 

@@ -67,8 +67,8 @@ class KNGRegression(Mechanism[PrivateRows, FloatArray]):
     norm : {"l2", "sup"}, default="l2"
         Norm of the gradient. Both have the same sensitivity for rows bounded in the L2
         norm, so the larger one is the default.
-    resolution : int, default=65536
-        Lattice points along an axis of a cell, at least.
+    resolution : int, default=4096
+        Lattice points along each axis of a cell, at least.
     adjacency : Adjacency
         Neighbouring relation of the guarantee.
 
@@ -109,7 +109,7 @@ class KNGRegression(Mechanism[PrivateRows, FloatArray]):
     target_bound: float = 1.0
     n_candidates: int = 4096
     norm: str = "l2"
-    resolution: int = 2**16
+    resolution: int = 2**12
     adjacency: Adjacency = Adjacency.ADD_REMOVE
 
     def __post_init__(self) -> None:

@@ -25,8 +25,8 @@ Blocks: TypeAlias = Iterable[tuple[FloatArray, FloatArray]]
 
 #: Binary places that are kept of a row, below its bound.
 _PLACES = 22
-#: Comparisons made at once.
-_COMPARISONS = 2**20
+#: Comparisons made at once: few enough to stay in the cache.
+_COMPARISONS = 2**15
 
 
 def quantile_gradients(

@@ -28,8 +28,7 @@ from skdp.mechanisms._bounded_range import (
 from skdp.mechanisms._smoothing import LatticeSmoothing
 from skdp.random import RandomSource
 from skdp.rows import L2Ball, PrivateRows, as_row_blocks
-from skdp.samplers import BatchedLoop
-from skdp.samplers._bingham import Bingham, acceptance_limit
+from skdp.samplers import BatchedLoop, Bingham, acceptance_limit
 
 __all__ = ["PrincipalDirection"]
 

@@ -4,10 +4,12 @@ Privacy lives in the mechanisms above them; loops state what their running time 
 """
 
 from skdp.samplers._ball import Ball
+from skdp.samplers._bingham import Bingham, acceptance_limit
 from skdp.samplers._choose import SamplerChoice, choose_sampler
 from skdp.samplers._concave_hull import ConcaveHull, concave_stage
 from skdp.samplers._holder_grid import holder_stage, holder_stages
 from skdp.samplers._log_concave import LOG_CONCAVE_ACCEPTANCE, log_concave_target
+from skdp.samplers._log_linear import LogLinear
 from skdp.samplers._loop_batched import BatchedLoop, TruncatedLoop
 from skdp.samplers._loop_constant import PaddedLoop, ThinnedLoop
 from skdp.samplers._loop_simple import SimpleLoop
@@ -21,9 +23,11 @@ __all__ = [
     "LOG_CONCAVE_ACCEPTANCE",
     "Ball",
     "BatchedLoop",
+    "Bingham",
     "ConcaveHull",
     "GibbsSampler",
     "GibbsTarget",
+    "LogLinear",
     "LoopSampler",
     "LoopTarget",
     "PaddedLoop",
@@ -33,6 +37,7 @@ __all__ = [
     "Stage",
     "ThinnedLoop",
     "TruncatedLoop",
+    "acceptance_limit",
     "choose_sampler",
     "concave_stage",
     "holder_stage",

@@ -22,6 +22,8 @@ _LEAST_DROP = 1e-300
 _LARGEST_DROP = 700.0
 #: Up to this drop the fraction comes from log1p, beyond it from log.
 _STEEP = 1.0
+#: 1 - e^(-d) of what counts as flat; keeps the formula finite where it does not.
+_FLAT_SHARE = 0.6322
 #: Masses compared at once when they are ranked.
 _BLOCK = 512
 
@@ -122,7 +124,7 @@ class LogLinear:
         drop, rises = self._drops[segment], self._rises[segment]
         share = self._shares[segment]
         # how far from the high end: both formulas, and one of them by arithmetic
-        flat = -np.log1p((u - 1.0) * share) / drop
+        flat = -np.log1p((u - 1.0) * np.minimum(share, _FLAT_SHARE)) / drop
         steep = -np.log(self._ends[segment] + u * share) / drop
         is_steep = (drop > _STEEP).astype(np.float64)
         away = is_steep * steep + (1.0 - is_steep) * flat

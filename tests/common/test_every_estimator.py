@@ -32,11 +32,12 @@ def closeness(candidate, X, y):
 
 #: Parameters without which an estimator cannot be made, where there are such.
 NEEDED = {
+    "KNGQuantileRegressor": {"bounds_y": (-10.0, 10.0)},
     "PrivateSelector": {
         "candidates": (0.0, 0.5, 1.0),
         "scoring": closeness,
         "sensitivity": 1,
-    }
+    },
 }
 
 
