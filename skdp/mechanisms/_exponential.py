@@ -45,7 +45,7 @@ from skdp.random._exponential_weights import draw_flagged, draw_weighted
 from skdp.random._exponents import Exponents
 from skdp.random._race import exponential_race, gumbel_race
 
-__all__ = ["ExponentialMechanism"]
+__all__ = ["ExponentialMechanism", "cached_coefficient"]
 
 EXPONENTIAL, PERMUTE_AND_FLIP = "exponential", "permute-and-flip"
 _SELECTIONS = ("auto", EXPONENTIAL, PERMUTE_AND_FLIP)
@@ -190,7 +190,7 @@ class ExponentialMechanism(Mechanism[ArrayLike, FloatArray]):
     def coefficient(self) -> Fraction:
         """Nats of log probability per unit of score, an exact fraction."""
         cost = 0.0 if self.exact else RACE_COST
-        return _coefficient(self.epsilon, cost, self.sensitivity, self.monotone)
+        return cached_coefficient(self.epsilon, cost, self.sensitivity, self.monotone)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -435,7 +435,7 @@ _YES_NO = "Pass True or False."
 
 
 @lru_cache(maxsize=256)
-def _coefficient(
+def cached_coefficient(
     epsilon: float, cost: float, sensitivity: float | Fraction, monotone: bool
 ) -> Fraction:
     """Divide exactly: a rounded quotient could be too large."""
