@@ -7,6 +7,11 @@ from skdp.samplers._ball import Ball
 from skdp.samplers._bingham import Bingham, acceptance_limit
 from skdp.samplers._choose import SamplerChoice, choose_sampler
 from skdp.samplers._concave_hull import ConcaveHull, concave_stage
+from skdp.samplers._gaussian_envelope import (
+    StronglyConcave,
+    gaussian_acceptance,
+    strongly_concave_target,
+)
 from skdp.samplers._holder_grid import holder_stage, holder_stages
 from skdp.samplers._log_concave import LOG_CONCAVE_ACCEPTANCE, log_concave_target
 from skdp.samplers._log_linear import LogLinear
@@ -35,13 +40,16 @@ __all__ = [
     "SimpleLoop",
     "SlackSqueeze",
     "Stage",
+    "StronglyConcave",
     "ThinnedLoop",
     "TruncatedLoop",
     "acceptance_limit",
     "choose_sampler",
     "concave_stage",
+    "gaussian_acceptance",
     "holder_stage",
     "holder_stages",
     "log_concave_target",
     "log_normaliser",
+    "strongly_concave_target",
 ]

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from skdp._validation import check_choice, check_count
+from skdp.samplers._bingham import Bingham
 from skdp.samplers._concave_hull import concave_stage
+from skdp.samplers._gaussian_envelope import strongly_concave_target
 from skdp.samplers._holder_grid import holder_stage
 from skdp.samplers._log_concave import log_concave_target
 from skdp.samplers._loop_batched import BatchedLoop
@@ -136,14 +138,15 @@ _TABLE = (
     _Rule(
         lambda p: p.domain == "sphere" and p.knows("bingham"),
         SamplerChoice(
-            "angular central Gaussian envelope in batches", (BatchedLoop,), "exact",
-            _FAILS, True, "the acceptance has a public lower bound by the dimension.",
+            "angular central Gaussian envelope in batches", (BatchedLoop, Bingham),
+            "exact", _FAILS, True, "the acceptance has a public lower bound by the dimension.",
         ),
     ),
     _Rule(
         lambda p: p.knows("strongly concave"),
         SamplerChoice(
-            "Gaussian envelope in batches", (BatchedLoop,), "exact", _FAILS, True,
+            "Gaussian envelope in batches",
+            (BatchedLoop, strongly_concave_target), "exact", _FAILS, True,
             "public bounds on the curvature give a public acceptance, useful in few "
             "dimensions.",
         ),
