@@ -222,12 +222,11 @@ class RejectionLoopDP(Guarantee):
     def _upper(
         self, epsilon: FloatArray, left: FloatArray, right: FloatArray
     ) -> FloatArray:
-        """Bound all t of an interval: Psi at the end where it is larger, b at its most.
+        """Bound all t of an interval by Psi at its left and b at its right end.
 
-        Psi falls with t below 1 and grows above; b grows; Psi(e^Dg) >= Psi(e^-Dg).
+        Psi falls with t, b grows, and Psi(e^Dg) >= Psi(e^-Dg).
         """
-        ends = np.where(right <= 1.0, left, right)
-        return self._atoms(epsilon, ends).mix(self._weight(right))
+        return self._atoms(epsilon, left).mix(self._weight(right))
 
     def _atoms(self, epsilon: FloatArray, t: FloatArray) -> "_Atoms":
         p = self.p_hi * np.minimum(t, 1.0)

@@ -139,7 +139,8 @@ _TABLE = (
         lambda p: p.domain == "sphere" and p.knows("bingham"),
         SamplerChoice(
             "angular central Gaussian envelope in batches", (BatchedLoop, Bingham),
-            "exact", _FAILS, True, "the acceptance has a public lower bound by the dimension.",
+            "exact", _FAILS, True,
+            "the acceptance has a public lower bound by the dimension.",
         ),
     ),
     _Rule(

@@ -139,3 +139,15 @@ def test_wrong_settings_are_refused():
         RejectionLoopDP(0.0, 0.5)
     with pytest.raises(TypeError, match="Dg comes out of an array"):
         RejectionLoopDP(0.3, np.float64(0.5))
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.3])
+def test_a_faster_loop_is_counted_where_it_is_the_worst(epsilon):
+    """Bounds that leave only p >= q: the acceptance may not fall."""
+    Dg, p_hi = 0.5, 0.6
+    loop = RejectionLoopDP(p_hi, Dg)
+    for t in np.linspace(1.0, math.exp(Dg), 60)[1:]:
+        value = joint_loop_delta(epsilon, p_hi, p_hi / t, Dg)
+        assert value <= loop.delta(epsilon) + 1e-12
+        interval = loop._upper(np.array([epsilon]), np.array([t - 1e-3]), np.array([t]))
+        assert value <= interval[0] + 1e-12
