@@ -25,6 +25,7 @@ from skdp.mechanisms._interval_exponential import (
 )
 from skdp.mechanisms._smoothing import LatticeSmoothing
 from skdp.random import RandomSource
+from skdp.samplers._interval import check_interval
 
 __all__ = ["QuantileMechanism", "quantile_scores", "quantile_sensitivity"]
 
@@ -128,6 +129,7 @@ class QuantileMechanism(Mechanism[ArrayLike, FloatArray]):
             maximum=1.0 - 1e-9,
         )
         require(n_cells < MAX_KNOTS, f"n_cells must be below {MAX_KNOTS}")
+        lower, upper = check_interval((lower, upper), name="(lower, upper)")
         return cls(
             quantile=quantile,
             interval=IntervalExponential.calibrate(
