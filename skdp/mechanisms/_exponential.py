@@ -378,7 +378,7 @@ class ExponentialMechanism(Mechanism[ArrayLike, FloatArray]):
                 return draw_flagged(exponents, source)
             return exponential_race(self._race_exponents(exponents), source)
         if self.exact:
-            return int(draw_weighted(exponents, self.base_measure, 1, source)[0])
+            return draw_weighted(exponents, self.base_measure, source)
         x = self._race_exponents(exponents)
         if self.base_measure is None:
             return gumbel_race(x, source)

@@ -75,12 +75,9 @@ def _raised(exponents: Exponents, source: RandomSource) -> Sequence[int] | IntAr
 
 
 def draw_weighted(
-    exponents: Exponents,
-    measure: Sequence[int] | None,
-    size: int,
-    source: RandomSource,
-) -> IntArray:
-    """Draw indices with probability exactly proportional to ``m_i exp(-x_i)``.
+    exponents: Exponents, measure: Sequence[int] | None, source: RandomSource
+) -> int:
+    """Draw one index with probability exactly proportional to ``m_i exp(-x_i)``.
 
     An index i is returned when ``C_{i-1} <= u T < C_i`` holds for all weights within
     the bounds and all u within its interval. Where the bounds are too wide for that,
@@ -92,32 +89,37 @@ def draw_weighted(
         Exponents of the weights.
     measure : sequence of int or None
         Measures >= 0, one positive; None for 1 each.
-    size : int
-        How many independent draws.
     source : RandomSource
-        Where the bytes come from: 8 a draw, and 8 more with a probability of about
-        ``2**-60``.
+        Where the bytes come from: 8, and 8 more with a probability of about ``2**-60``.
 
     Returns
     -------
-    ndarray of shape (size,)
-        int64 indices.
+    int
     """
-    levels = _Levels(exponents, measure)
-    draws = [levels.place(_uniform(source)) for _ in range(size)]
-    return np.array(draws, dtype=np.int64)
+    u = LazyUniform(int.from_bytes(source.bytes(8), "little"), 64, source)
+    cumulative = range(len(exponents) + 1) if measure is None else _sums(measure)
+    bits = _EXACT_BITS
+    if cumulative[-1] < _QUICK_MEASURE:
+        table = _quick_table(exponents, measure, cumulative)
+    else:
+        table = _exact_table(exponents, measure, cumulative, bits)
+    while True:
+        i = table.guess(u)
+        if i < len(exponents) and table.proves(i, u):
+            return i
+        if table.is_finer_than(u):
+            u.reveal()
+        else:
+            table = _exact_table(exponents, measure, cumulative, bits)
+            bits *= 2
 
 
-def _uniform(source: RandomSource) -> LazyUniform:
-    return LazyUniform(int.from_bytes(source.bytes(8), "little"), 64, source)
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Table:
     """Cumulative lower bounds and measures, each of n + 1 numbers from 0."""
 
     lower: Sequence[int] | IntArray
-    measure: Sequence[int] | IntArray
+    measure: Sequence[int]
     error: int
 
     def guess(self, u: LazyUniform) -> int:
@@ -134,58 +136,42 @@ class _Table:
         least value has the lower bounds up to i and the upper bounds after.
         """
         before, upto, total = (int(self.lower[k]) for k in (i, i + 1, -1))
-        wide = self.error * int(self.measure[i])
-        after = self.error * int(self.measure[-1] - self.measure[i + 1])
+        wide = self.error * self.measure[i]
+        after = self.error * (self.measure[-1] - self.measure[i + 1])
         above = u.value * (total + wide) >= (before + wide) << u.bits
         return above and (u.value + 1) * (total + after) <= upto << u.bits
 
     def is_finer_than(self, u: LazyUniform) -> bool:
         """Return whether the bounds resolve more than is known of u."""
-        spread = self.error * int(self.measure[-1])
+        spread = self.error * self.measure[-1]
         return spread << u.bits < int(self.lower[-1])
 
 
-class _Levels:
-    """Tables of ever more bits, made when they are needed."""
+def _quick_table(
+    exponents: Exponents, measure: Sequence[int] | None, cumulative: Sequence[int]
+) -> _Table:
+    """Return the table of the quick bounds, in lists if there are few candidates."""
+    lower = exponents.quick()
+    if measure is None and not isinstance(lower, np.ndarray):
+        return _Table(_sums(lower), cumulative, ERROR)
+    weights = np.array(lower, dtype=np.int64)
+    if measure is not None:
+        weights *= np.array(measure, dtype=np.int64)
+    sums = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(weights)])
+    return _Table(sums, cumulative, ERROR)
 
-    def __init__(self, exponents: Exponents, measure: Sequence[int] | None) -> None:
-        n = len(exponents)
-        self._exponents = exponents
-        self._measure = range(n + 1) if measure is None else _sums(measure)
-        self._masses = measure
-        quick = self._measure[-1] < _QUICK_MEASURE
-        self._tables = [self._quick()] if quick else []
 
-    def place(self, u: LazyUniform) -> int:
-        """Return the index at which u falls."""
-        level = 0
-        while True:
-            if level == len(self._tables):
-                self._tables.append(self._exact(_EXACT_BITS << level))
-            table = self._tables[level]
-            i = table.guess(u)
-            if i < len(self._exponents) and table.proves(i, u):
-                return i
-            if table.is_finer_than(u):
-                u.reveal()
-            else:
-                level += 1
-
-    def _quick(self) -> _Table:
-        lower = self._exponents.quick()
-        if self._masses is None and not isinstance(lower, np.ndarray):
-            return _Table(_sums(lower), self._measure, ERROR)
-        weights = np.array(lower, dtype=np.int64)
-        if self._masses is not None:
-            weights *= np.array(self._masses, dtype=np.int64)
-        sums = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(weights)])
-        return _Table(sums, self._measure, ERROR)
-
-    def _exact(self, bits: int) -> _Table:
-        floors = self._exponents.floors(bits)
-        if self._masses is not None:
-            floors = list(map(mul, floors, self._masses))
-        return _Table(_sums(floors), self._measure, 1)
+def _exact_table(
+    exponents: Exponents,
+    measure: Sequence[int] | None,
+    cumulative: Sequence[int],
+    bits: int,
+) -> _Table:
+    """Return the table of the integer parts of ``2**bits`` times the weights."""
+    floors = exponents.floors(bits)
+    if measure is not None:
+        floors = list(map(mul, floors, measure))
+    return _Table(_sums(floors), cumulative, 1)
 
 
 def _sums(values: Sequence[int]) -> list[int]:

@@ -46,7 +46,7 @@ _LARGEST = 25
 _MANY = 48
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Exponents:
     """The rational numbers ``rate * (scores[best] - scores[i])``, or 0 if negative.
 

@@ -267,6 +267,32 @@ def test_the_monotone_coefficient_under_replace_one_would_cost_twice():
         ExponentialMechanism(1.0, 1, monotone=True, adjacency="replace-one")
 
 
+@pytest.mark.parametrize("law", LAWS)
+def test_a_private_median_needs_one_half_of_one_and_the_whole_of_the_other(law):
+    """All data sets of up to four rows on a grid; one half is too little to replace."""
+    grid = np.arange(4)
+
+    def scores(rows):
+        below = (np.array(rows, dtype=int)[:, None] <= grid).sum(axis=0)
+        return -np.abs(below - len(rows) / 2)
+
+    def largest_loss(mechanism, pairs):
+        laws = {}
+        for rows in {rows for pair in pairs for rows in pair}:
+            laws[rows] = np.log(mechanism.pmf(scores(rows)))
+        return max(np.abs(laws[a] - laws[b]).max() for a, b in pairs)
+
+    tables = [t for n in range(4) for t in itertools.product(range(4), repeat=n)]
+    adding = [(t, (*t, z)) for t in tables for z in range(4)]
+    replacing = [((*t, y), (*t, z)) for t in tables for y in range(4) for z in range(4)]
+    half, whole = (
+        ExponentialMechanism(2.0, s, selection=law) for s in (Fraction(1, 2), 1)
+    )
+    assert largest_loss(half, adding) <= 2.0 * (1 + 1e-9)
+    assert largest_loss(whole, replacing) <= 2.0 * (1 + 1e-9)
+    assert largest_loss(half, replacing) > 2.1
+
+
 def test_a_utility_of_density_exp_epsilon_q_over_delta_would_cost_twice():
     """Five candidates, all patterns of plus and minus the sensitivity."""
     m = ExponentialMechanism(1.0, 1, selection="exponential")

@@ -748,12 +748,11 @@ def _():
 def floating_point_choice(draw):
     """Choose by cumulative sums of floats."""
 
-    def broken(exponents, measure, size, source):
+    def broken(exponents, measure, source):
         weights = np.exp(-exponents.as_floats()) * (1 if measure is None else measure)
         sums = np.cumsum(weights / weights.sum())
         word = int.from_bytes(source.bytes(8), "little")
-        index = np.searchsorted(sums, (word >> 11) * 2.0**-53, side="right")
-        return np.array([index])
+        return int(np.searchsorted(sums, (word >> 11) * 2.0**-53, side="right"))
 
     return broken
 
