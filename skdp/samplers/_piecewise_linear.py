@@ -62,7 +62,7 @@ class PiecewiseLinear:
         level = (d <= _LEVEL).astype(np.float64)
         steep = np.maximum(d, _LEVEL)
         share = level * (1.0 - d / 2) + (1.0 - level) * (
-            -np.expm1(-np.minimum(steep, 700.0)) / steep
+            -np.expm1(-np.minimum(steep, 500.0)) / steep
         )
         logs = np.maximum(self.left, self.right) + np.log(np.maximum(width, 1e-300))
         empty = (width <= 0.0).astype(np.float64)
@@ -111,7 +111,7 @@ def fall(d: FloatArray, v: FloatArray) -> FloatArray:
     """Return the v-quantile of the density exp(-d t) on [0, 1]."""
     level = (d <= _LEVEL).astype(np.float64)
     steep = np.minimum(np.maximum(d, _LEVEL), 1e300)
-    curved = -np.log1p(v * np.expm1(-np.minimum(steep, 700.0))) / steep
+    curved = -np.log1p(v * np.expm1(-np.minimum(steep, 500.0))) / steep
     straight = v * (1.0 - np.minimum(d, 1.0) * (1.0 - v) / 2)
     out: FloatArray = level * straight + (1.0 - level) * curved
     return bounded(out, 0.0, 1.0)
