@@ -261,7 +261,9 @@ class PrincipalDirection(Mechanism[PrivateRows, FloatArray]):
 
     def noise(self, output: FloatArray, data: PrivateRows) -> FloatArray:
         """Return the gradient of minus the log density on the sphere."""
-        v = output / math.sqrt(float(output @ output))
+        v = np.broadcast_to(output, (self.n_features,))
+        # the origin has no direction, and no gradient
+        v = v / (math.sqrt(float(v @ v)) or 1.0)
         pull = 2.0 * self.inverse_temperature * self._second_moment(data) @ v
         away: FloatArray = v * float(v @ pull) - pull
         return away

@@ -240,6 +240,11 @@ def quantile_sensitivity(quantile: float, adjacency: Adjacency) -> float:
     adjacency : Adjacency
         One number added or removed, or one replaced.
 
+    Returns
+    -------
+    float
+        max(tau, 1 - tau), or 1 for replaced numbers, and a little more.
+
     Examples
     --------
     >>> from skdp.accounting import Adjacency

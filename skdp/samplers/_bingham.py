@@ -112,6 +112,11 @@ def acceptance_limit(q: int) -> float:
     q : int
         Dimension, >= 1.
 
+    Returns
+    -------
+    float
+        Within (0, 1].
+
     Examples
     --------
     >>> from skdp.samplers import acceptance_limit
