@@ -13,7 +13,7 @@ from skdp.samplers._gaussian_envelope import (
     strongly_concave_target,
 )
 from skdp.samplers._holder_grid import holder_stage, holder_stages
-from skdp.samplers._log_concave import LOG_CONCAVE_ACCEPTANCE, log_concave_target
+from skdp.samplers._log_concave import log_concave_acceptance, log_concave_target
 from skdp.samplers._log_linear import LogLinear
 from skdp.samplers._loop_batched import BatchedLoop, TruncatedLoop
 from skdp.samplers._loop_constant import PaddedLoop, ThinnedLoop
@@ -25,7 +25,6 @@ from skdp.samplers._slack import SlackSqueeze, Stage
 from skdp.samplers._target import GibbsTarget
 
 __all__ = [
-    "LOG_CONCAVE_ACCEPTANCE",
     "Ball",
     "BatchedLoop",
     "Bingham",
@@ -49,6 +48,7 @@ __all__ = [
     "gaussian_acceptance",
     "holder_stage",
     "holder_stages",
+    "log_concave_acceptance",
     "log_concave_target",
     "log_normaliser",
     "strongly_concave_target",

@@ -90,7 +90,11 @@ def holder_stages(
 
     Parameters
     ----------
-    log_density, interval, constant, power
+    log_density : callable
+        As for :func:`holder_stage`.
+    interval : (low, high)
+        Public ends of the domain.
+    constant, power : Public
         As for :func:`holder_stage`.
     n_cells : int
         Cells of the first stage; its width is what running time and draw cost.
@@ -100,6 +104,17 @@ def holder_stages(
     Returns
     -------
     tuple of Stage
+        Of falling width.
+
+    Examples
+    --------
+    >>> from skdp.accounting import Public
+    >>> from skdp.samplers import holder_stages
+    >>> stages = holder_stages(lambda x: -4.0 * abs(x - 0.41), (0.0, 1.0),
+    ...                        constant=Public(4.0), power=Public(1.0), n_cells=16,
+    ...                        n_stages=3)
+    >>> [float(stage.eta) for stage in stages]
+    [0.125, 0.0625, 0.03125]
     """
     remedy = "Pass how often to double the cells."
     n = check_count("n_stages", n_stages, minimum=1, remedy=remedy)

@@ -24,11 +24,11 @@ from skdp.random import RandomSource, uniform
 from skdp.samplers._interval import check_interval
 from skdp.samplers._loop_target import LoopTarget, exponential
 
-__all__ = ["LOG_CONCAVE_ACCEPTANCE", "log_concave_target"]
+__all__ = ["log_concave_acceptance", "log_concave_target"]
 
 #: Acceptance for every density within the public bounds on location and scale:
 #: (1 - 1/e) 0.999 / (e^0.01 + 1/e) = 0.458, proved in the note.
-LOG_CONCAVE_ACCEPTANCE = Public(0.45)
+log_concave_acceptance = Public(0.45)
 #: The search for the mode ends at this fraction of the least scale, and so does the
 #: search for the drops.
 _RESOLUTION = 1e-3
@@ -105,7 +105,7 @@ def log_concave_target(
     Returns
     -------
     LoopTarget
-        Accepts with probability ``LOG_CONCAVE_ACCEPTANCE`` at least. g is evaluated a
+        Accepts with probability ``log_concave_acceptance`` at least. g is evaluated a
         public number of times here, and once a proposal later.
 
     Notes
@@ -118,10 +118,10 @@ def log_concave_target(
     --------
     >>> from skdp.random import as_random_source
     >>> from skdp.samplers import (
-    ...     LOG_CONCAVE_ACCEPTANCE, BatchedLoop, log_concave_target)
+    ...     log_concave_acceptance, BatchedLoop, log_concave_target)
     >>> target = log_concave_target(
     ...     lambda x: -x**2 / 2, location=(-10.0, 10.0), scale=(0.1, 10.0))
-    >>> loop = BatchedLoop(target, LOG_CONCAVE_ACCEPTANCE, 1e-12)
+    >>> loop = BatchedLoop(target, log_concave_acceptance, 1e-12)
     >>> loop.batch, loop.draw(as_random_source(0)).shape
     (47, (1,))
     """

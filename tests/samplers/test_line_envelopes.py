@@ -10,13 +10,13 @@ from scipy.stats import kstest
 from skdp.accounting import Public, PureDP
 from skdp.random import as_random_source
 from skdp.samplers import (
-    LOG_CONCAVE_ACCEPTANCE,
     BatchedLoop,
     ConcaveHull,
     SlackSqueeze,
     concave_stage,
     holder_stage,
     holder_stages,
+    log_concave_acceptance,
     log_concave_target,
 )
 from skdp.samplers._log_concave import _fitted
@@ -278,7 +278,7 @@ def test_the_universal_envelope_accepts_and_covers(name, shift, stretch):
     sides = fitted(g)
     p = acceptance(g, sides)
     assert p == pytest.approx(known, abs=4e-3)
-    assert p >= float(LOG_CONCAVE_ACCEPTANCE)
+    assert p >= float(log_concave_acceptance)
     x = np.linspace(-60.0, 60.0, 100_001)
     assert (g(x) <= sides.log_envelope(x) + 1e-9).all()
 
@@ -314,7 +314,7 @@ def test_acceptance_holds_for_random_log_concave_densities():
         total = np.trapezoid(np.exp(values - sides.top), grid)
         p = total / np.exp(sides.log_masses() - sides.top).sum()
         worst = min(worst, p)
-    assert float(LOG_CONCAVE_ACCEPTANCE) <= worst < 0.75
+    assert float(log_concave_acceptance) <= worst < 0.75
 
 
 def test_the_end_of_a_support_is_covered():
@@ -346,7 +346,7 @@ def test_known_bounds_by_the_drop(drop, bound):
     value = (1 - math.exp(-drop)) / (drop + math.exp(-drop))
     assert value == pytest.approx(bound, abs=6e-7)
     stated = (1 - math.exp(-1)) * 0.999 / (math.exp(0.01) + math.exp(-1))
-    assert float(LOG_CONCAVE_ACCEPTANCE) <= stated == pytest.approx(0.4583, abs=1e-4)
+    assert float(log_concave_acceptance) <= stated == pytest.approx(0.4583, abs=1e-4)
 
 
 @pytest.mark.statistical
@@ -355,7 +355,7 @@ def test_universal_draws_follow_the_density():
     target = log_concave_target(
         lambda x: -((x - 3.0) ** 2) / 8, location=(-20.0, 20.0), scale=(0.2, 8.0)
     )
-    loop = BatchedLoop(target, LOG_CONCAVE_ACCEPTANCE, 1e-12, n_samples=4000)
+    loop = BatchedLoop(target, log_concave_acceptance, 1e-12, n_samples=4000)
     x = loop.draw(as_random_source(4))[:, 0]
     assert kstest((x - 3.0) / 2.0, "norm").pvalue > 1e-7
 

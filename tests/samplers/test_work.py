@@ -7,7 +7,6 @@ from skdp.accounting import Public
 from skdp.audit import work_trace
 from skdp.random import as_random_source, uniform
 from skdp.samplers import (
-    LOG_CONCAVE_ACCEPTANCE,
     BatchedLoop,
     LoopTarget,
     SimpleLoop,
@@ -15,6 +14,7 @@ from skdp.samplers import (
     TruncatedLoop,
     concave_stage,
     holder_stage,
+    log_concave_acceptance,
     log_concave_target,
 )
 
@@ -88,7 +88,7 @@ def batched_universal(data, generator):
         location=(-1.0, 2.0),
         scale=(0.5, 2.0),
     )
-    return BatchedLoop(target, LOG_CONCAVE_ACCEPTANCE, 1e-12).draw(
+    return BatchedLoop(target, log_concave_acceptance, 1e-12).draw(
         as_random_source(generator)
     )
 
