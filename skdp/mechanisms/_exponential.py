@@ -83,7 +83,8 @@ class ExponentialMechanism(Mechanism[ArrayLike, FloatArray]):
         ``"exponential"`` for totals in zero-concentrated DP, where it costs less.
     exact : bool, default=True
         Integer arithmetic throughout. False runs a floating-point race of Gumbel or
-        exponential noise instead, some times faster from a thousand candidates on.
+        exponential noise instead, which is up to twice as fast from some ten thousand
+        candidates on, and slower below.
     score_range : tuple of two floats, default=None
         Public bounds of the scores. Given, scores are clamped to it and nan counts as
         its lower end. None refuses scores that are not finite.
