@@ -131,7 +131,7 @@ class BoxExponential(Mechanism[ArrayLike, FloatArray]):
             ),
             "the cells must not be tiny beside the ends of the box",
         )
-        _ = self.choice  # checks what is left
+        _ = self.guarantee  # checks what is left
 
     @property
     def steps(self) -> tuple[float, ...]:
@@ -175,11 +175,14 @@ class BoxExponential(Mechanism[ArrayLike, FloatArray]):
     def choice(self) -> ExponentialMechanism:
         """The choice of a cell; its measure is the number of lattice points."""
         sizes = [np.diff(edges).tolist() for edges in self._edges]
+        return self._choice(tuple(math.prod(cell) for cell in product(*sizes)))
+
+    def _choice(self, measure: tuple[int, ...] | None) -> ExponentialMechanism:
         return ExponentialMechanism(
             self.epsilon,
             self.sensitivity,
             monotone=self.monotone,
-            base_measure=tuple(math.prod(cell) for cell in product(*sizes)),
+            base_measure=measure,
             selection=EXPONENTIAL,
             adjacency=self.adjacency,
         )
@@ -187,7 +190,8 @@ class BoxExponential(Mechanism[ArrayLike, FloatArray]):
     @property
     def guarantee(self) -> Guarantee:
         """Guarantee of one release: that of the choice of a cell."""
-        return self.choice.guarantee
+        # it does not depend on the measure, which takes a while to write down
+        return self._choice(None).guarantee
 
     @property
     def ideal_guarantee(self) -> Guarantee:
@@ -196,15 +200,14 @@ class BoxExponential(Mechanism[ArrayLike, FloatArray]):
 
     def release(self, data: ArrayLike, source: RandomSource) -> Release[FloatArray]:
         """Draw a cell, and a point of it; shape (d,)."""
-        choice = self.choice
-        index = int(choice.release(data, source).output[0])
+        index = int(self.choice.release(data, source).output[0])
         cell = np.unravel_index(index, self.n_cells)
         numbers = [
             edges[j] + integer_below(edges[j + 1] - edges[j], source)
             for edges, j in zip(self._edges, cell, strict=True)
         ]
         output = np.array(self.steps) * np.array(numbers, dtype=np.float64)
-        return Release(output=output, spent=choice.guarantee)
+        return Release(output=output, spent=self.guarantee)
 
     def outcomes(self, data: ArrayLike) -> FloatArray | None:
         """Return every lattice point of a coarse one-dimensional box."""
