@@ -134,7 +134,7 @@ def _recorded(
     def note(frame: FrameType, event: str, argument: Any) -> None:
         if event == "call":
             events.append(_call_of(frame))
-        elif event == "c_call":
+        elif event == "c_call" and argument is not sys.setprofile:
             events.append(f"built-in {argument.__name__}")
 
     collecting = gc.isenabled()

@@ -13,6 +13,21 @@ import skdp
 
 PACKAGE = Path(skdp.__file__).parent
 FILES = sorted((PACKAGE / "_constant_work").glob("*.py"))
+#: Samplers of fixed work may branch on public numbers and coins, so only the calls are
+#: looked at.
+SAMPLERS = [
+    PACKAGE / "samplers" / f"_{name}.py"
+    for name in (
+        "loop_batched",
+        "loop_constant",
+        "slack",
+        "piecewise_linear",
+        "holder_grid",
+        "concave_hull",
+        "log_concave",
+        "gaussian_envelope",
+    )
+]
 
 #: Calls, by their last name.
 BRANCHY = {
@@ -64,6 +79,12 @@ def masked(index):
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
 def test_constant_work_contains_nothing_branchy(path):
     assert complaints(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("path", SAMPLERS, ids=lambda p: p.name)
+def test_samplers_of_fixed_work_make_no_branchy_call(path):
+    found = complaints(path.read_text(encoding="utf-8"))
+    assert [c for c in found if "call of" in c or "mask" in c] == []
 
 
 def test_there_is_something_to_check():

@@ -546,3 +546,14 @@ def test_time_alone_is_what_the_accountant_says():
             ),
             abs=1e-12,
         )
+
+
+def test_draws_are_doubles():
+    """Single precision would lose the tails of an acceptance."""
+    finite = Finite(*REFERENCE)
+    narrow = LoopTarget(
+        lambda n, source: finite.propose(n, source).astype(np.float32),
+        lambda x: finite.log_acceptance(x).astype(np.float32),
+    )
+    loop = BatchedLoop(narrow, Public(0.3), 1e-6, n_samples=2)
+    assert loop.draw(as_random_source(0)).dtype == np.float64
