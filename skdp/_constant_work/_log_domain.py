@@ -17,8 +17,11 @@ LOWEST = -500.0
 
 
 def bounded(x: FloatArray, low: float, high: float) -> FloatArray:
-    """Clamp to [low, high]; nan becomes ``low``. Minimum and maximum do not branch."""
-    out: FloatArray = np.fmin(np.fmax(x, low), high)
+    """Clamp to [low, high] in double precision; nan becomes ``low``.
+
+    Minimum and maximum do not branch.
+    """
+    out: FloatArray = np.fmin(np.fmax(np.asarray(x, dtype=np.float64), low), high)
     return out
 
 

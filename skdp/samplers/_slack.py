@@ -11,6 +11,7 @@ s       kappa exp(-2 eta); the loop ends when V <= s                 -> ``kappa`
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -104,7 +105,8 @@ class SlackSqueeze:
         stages = (self.stages,) if isinstance(self.stages, Stage) else self.stages
         object.__setattr__(self, "stages", tuple(stages))
         widths = [float(stage.eta) for stage in self._stages]
-        if not widths or sorted(widths, reverse=True) != widths:
+        growth = [later - one for one, later in pairwise(widths)]
+        if not widths or max(growth, default=0.0) > 0.0:
             raise ValueError(
                 f"stages are not of falling width, got eta {widths!r}. Allowed: at "
                 "least one, none wider than the one before. Order them by eta."
