@@ -16,7 +16,9 @@ if TYPE_CHECKING:
         ZeroConcentratedDP,
         compose,
     )
-    from skdp.linear_model import ObjPertLogisticRegression
+    from skdp.decomposition import PrivatePCA
+    from skdp.linear_model import KNGQuantileRegressor, ObjPertLogisticRegression
+    from skdp.model_selection import PrivateSelector
     from skdp.preprocessing import BoundedScaler, RowClipper
     from skdp.synthesis import ROOSampler
 
@@ -27,7 +29,10 @@ __all__ = [
     "ApproximateDP",
     "BoundedScaler",
     "GaussianDP",
+    "KNGQuantileRegressor",
     "ObjPertLogisticRegression",
+    "PrivatePCA",
+    "PrivateSelector",
     "PureDP",
     "ROOSampler",
     "RowClipper",
@@ -42,7 +47,10 @@ _HOMES = {
     "ApproximateDP": "skdp.accounting",
     "BoundedScaler": "skdp.preprocessing",
     "GaussianDP": "skdp.accounting",
+    "KNGQuantileRegressor": "skdp.linear_model",
     "ObjPertLogisticRegression": "skdp.linear_model",
+    "PrivatePCA": "skdp.decomposition",
+    "PrivateSelector": "skdp.model_selection",
     "PureDP": "skdp.accounting",
     "ROOSampler": "skdp.synthesis",
     "RowClipper": "skdp.preprocessing",
@@ -57,10 +65,12 @@ _ROOMS = frozenset(
         "accounting",
         "audit",
         "datasets",
+        "decomposition",
         "exceptions",
         "linear_model",
         "losses",
         "mechanisms",
+        "model_selection",
         "pdp",
         "preprocessing",
         "random",

@@ -17,9 +17,14 @@ from scipy.special import gammaln
 from skdp._typing import FloatArray
 from skdp.accounting._adjacency import Adjacency
 from skdp.accounting._approximate import ApproximateDP
+from skdp.accounting._channel import describe
 from skdp.accounting._concentrated import ZeroConcentratedDP
 from skdp.accounting._gaussian import GaussianDP
-from skdp.accounting._guarantee import Guarantee, require_same_adjacency
+from skdp.accounting._guarantee import (
+    Guarantee,
+    common_channels,
+    require_same_adjacency,
+)
 from skdp.accounting._numbers import sequence_of
 from skdp.accounting._objective_perturbation import ObjectivePerturbationDP
 from skdp.accounting._pld import pair_profile
@@ -33,6 +38,8 @@ __all__ = ["Composed", "compose"]
 _MOST_ATOMS = 20_000
 #: Where the parts' needs are compared for a basic split.
 _TYPICAL_DELTA = 1e-9
+#: Stands for the need of a part that no epsilon satisfies at that delta.
+_ENDLESS = 1e6
 #: Number of (epsilon, atom) pairs handled at once, to bound the memory.
 _CHUNK = 1_000_000
 
@@ -85,19 +92,23 @@ def compose(*guarantees: Guarantee) -> Guarantee:
     adjacency = require_same_adjacency(guarantees)
     if len(guarantees) == 1:
         return guarantees[0]
+    channels = common_channels(guarantees)
     if any(isinstance(g, Simultaneous) for g in guarantees):
         return _compose_alternatives(guarantees, adjacency)
     parts = _flatten(guarantees)
     merged = _merge_alike(parts)
-    total = merged if merged is not None else Composed(parts, adjacency=adjacency)
+    total = merged or Composed(parts, adjacency=adjacency, observes=channels)
     total._set("assumptions", _union(guarantees))
+    total._set("observes", channels)
     return total
 
 
 def _flatten(guarantees: tuple[Guarantee, ...]) -> tuple[Guarantee, ...]:
     parts: list[Guarantee] = []
     for g in guarantees:
-        parts.extend(g.parts if isinstance(g, Composed) else (g,))
+        inner = g.parts if isinstance(g, Composed) else (g,)
+        # what was proved about the whole of a composition is passed on to its parts
+        parts.extend(part._watching(g.observes) for part in inner)
     return tuple(parts)
 
 
@@ -114,7 +125,12 @@ def _compose_alternatives(
         compose(*(parts[min(i, len(parts) - 1)] for parts in choices))
         for i in range(max(map(len, choices)))
     )
-    return Simultaneous(totals, adjacency=adjacency, assumptions=_union(guarantees))
+    return Simultaneous(
+        totals,
+        adjacency=adjacency,
+        assumptions=_union(guarantees),
+        observes=common_channels(totals),
+    )
 
 
 def _union(guarantees: tuple[Guarantee, ...]) -> tuple[str, ...]:
@@ -160,6 +176,8 @@ class Composed(Guarantee):
         Union of what the parts assume.
     source : str, default=""
         Theorem, paper or proof note.
+    observes : set of Channel or str, default={"output"}
+        What the attacker may watch.
 
     Examples
     --------
@@ -185,6 +203,11 @@ class Composed(Guarantee):
             raise ValueError(
                 f"adjacency differs from the parts', got {str(self.adjacency)!r}. "
                 f"Allowed: {str(self.parts[0].adjacency)!r}. Use compose()."
+            )
+        if not self.observes <= common_channels(self.parts):
+            raise ValueError(
+                f"observes exceeds what all parts cover, got {describe(self.observes)}."
+                f" Allowed: {describe(common_channels(self.parts))}. Use compose()."
             )
 
     def _delta(self, epsilon: FloatArray) -> FloatArray:
@@ -236,7 +259,7 @@ class _Plan:
         pure = math.fsum(finite[g] for g in self.rest if finite[g] < math.inf)
         others = [g for g in self.rest if finite[g] == math.inf]
         # any shares are valid; these are near the best for all but huge deltas
-        needs = [g.epsilon(_TYPICAL_DELTA) for g in others]
+        needs = [min(g.epsilon(_TYPICAL_DELTA), _ENDLESS) for g in others]
         total = math.fsum(needs)
         shares = [need / total if total > 0.0 else 1.0 for need in needs]
         atoms = float(self.losses.max())

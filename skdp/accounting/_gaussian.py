@@ -169,6 +169,8 @@ class GaussianDP(Guarantee):
         What the guarantee takes as given.
     source : str, default=""
         Theorem, paper or proof note.
+    observes : set of Channel or str, default={"output"}
+        What the attacker may watch.
 
     References
     ----------

@@ -20,6 +20,7 @@ import numpy as np
 
 from skdp._typing import ArrayLike, FloatArray
 from skdp.accounting._adjacency import Adjacency, as_adjacency
+from skdp.accounting._channel import OUTPUT_ONLY, Channel, as_channels, describe
 from skdp.accounting._duality import best_supporting_lines
 from skdp.accounting._json import decode, encode, read, write
 from skdp.accounting._numbers import (
@@ -52,6 +53,8 @@ class Guarantee(ABC):
         What the guarantee takes as given, in words.
     source : str, default=""
         Theorem, paper or proof note.
+    observes : set of Channel or str, default={"output"}
+        What the attacker may watch: the output, or the running time as well.
 
     Examples
     --------
@@ -64,6 +67,7 @@ class Guarantee(ABC):
     adjacency: Adjacency = Adjacency.ADD_REMOVE
     assumptions: tuple[str, ...] = ()
     source: str = ""
+    observes: frozenset[Channel] = OUTPUT_ONLY
 
     _kinds: ClassVar[dict[str, type["Guarantee"]]] = {}
 
@@ -76,6 +80,7 @@ class Guarantee(ABC):
         self._set("adjacency", as_adjacency(self.adjacency))
         texts = sequence_of("assumptions", self.assumptions, str, "strings")
         self._set("assumptions", texts)
+        self._set("observes", as_channels(self.observes))
         self._check()
 
     @abstractmethod
@@ -105,7 +110,7 @@ class Guarantee(ABC):
     @classmethod
     def _own_fields(cls) -> tuple[str, ...]:
         """Names of the notion's own numbers, in order."""
-        shared = {"adjacency", "assumptions", "source"}
+        shared = {"adjacency", "assumptions", "source", "observes"}
         return tuple(f.name for f in fields(cls) if f.name not in shared)
 
     def _with(self, *numbers: object, adjacency: Adjacency | None = None) -> Self:
@@ -115,12 +120,16 @@ class Guarantee(ABC):
             adjacency=self.adjacency if adjacency is None else adjacency,
             assumptions=self.assumptions,
             source=self.source,
+            observes=self.observes,
         )
 
     def __repr__(self) -> str:
-        """Show the numbers and the neighbours they speak about."""
-        numbers = ", ".join(repr(getattr(self, name)) for name in self._own_fields())
-        return f"{type(self).__name__}({numbers}, adjacency={str(self.adjacency)!r})"
+        """Show the numbers, the neighbours, and what is covered beside the output."""
+        items = [repr(getattr(self, name)) for name in self._own_fields()]
+        items.append(f"adjacency={str(self.adjacency)!r}")
+        if self.observes != OUTPUT_ONLY:
+            items.append(f"observes={describe(self.observes)!r}")
+        return f"{type(self).__name__}({', '.join(items)})"
 
     def delta(self, epsilon: ArrayLike) -> float | FloatArray:
         """Bound the hockey-stick divergence at ``epsilon``.
@@ -269,9 +278,9 @@ class Guarantee(ABC):
         Returns
         -------
         bool
-            True only when it is certain, and then delta is nowhere larger. Notions that
-            compose by more than their profile (zCDP and what contains it) are implied
-            by theorems about them only.
+            True only when it is certain, and then delta is nowhere larger and all that
+            ``other`` covers is covered. Notions that compose by more than their profile
+            (zCDP and what contains it) are implied by theorems about them only.
 
         Raises
         ------
@@ -282,7 +291,17 @@ class Guarantee(ABC):
         from skdp.accounting._implication import implied
 
         require_same_adjacency((self, other))
-        return implied(self, other)
+        if not other.observes <= self.observes:
+            return False
+        return implied(self._watching(other.observes), other)
+
+    def _watching(self, channels: frozenset[Channel]) -> Self:
+        """Return the same numbers about other channels; the caller knows they hold."""
+        if channels == self.observes:
+            return self
+        twin = self._with(*(getattr(self, name) for name in self._own_fields()))
+        twin._set("observes", channels)
+        return twin
 
     def to_json(self) -> str:
         """Return a text from which :meth:`from_json` rebuilds the same value exactly.
@@ -302,6 +321,7 @@ class Guarantee(ABC):
             "adjacency": str(self.adjacency),
             "assumptions": list(self.assumptions),
             "source": self.source,
+            "observes": sorted(self.observes),
         }
 
     @classmethod
@@ -345,6 +365,8 @@ def guarantee_from_record(record: Mapping[str, object]) -> Guarantee:
             adjacency=as_adjacency(record["adjacency"]),
             assumptions=record["assumptions"],  # type: ignore[arg-type]
             source=str(record["source"]),
+            # texts written before there were channels speak about the output
+            observes=record.get("observes", OUTPUT_ONLY),  # type: ignore[arg-type]
         )
     except (KeyError, AttributeError, TypeError) as error:
         raise ValueError(
@@ -371,3 +393,18 @@ def require_same_adjacency(guarantees: tuple[Guarantee, ...]) -> Adjacency:
                 "Convert the add-remove ones with .to_replace_one()."
             )
     return first.adjacency
+
+
+def common_channels(guarantees: tuple[Guarantee, ...]) -> frozenset[Channel]:
+    """Return what every guarantee covers, which is all their composition covers."""
+    first = guarantees[0]
+    common = frozenset.intersection(*(g.observes for g in guarantees))
+    if not common:
+        other = next(g for g in guarantees if not g.observes & first.observes)
+        raise ValueError(
+            f"the guarantees cover nothing in common, got {describe(first.observes)} "
+            f"({type(first).__name__}) and {describe(other.observes)} "
+            f"({type(other).__name__}). Allowed: at least one channel covered by all. "
+            "Join the output and the running time of one release by with_runtime()."
+        )
+    return common

@@ -158,6 +158,8 @@ class ObjectivePerturbationDP(Guarantee):
         What the guarantee takes as given.
     source : str, default=""
         Theorem, paper or proof note.
+    observes : set of Channel or str, default={"output"}
+        What the attacker may watch.
 
     References
     ----------

@@ -6,7 +6,12 @@ import numpy as np
 
 from skdp._typing import FloatArray
 from skdp.accounting._adjacency import Adjacency
-from skdp.accounting._guarantee import Guarantee, require_same_adjacency
+from skdp.accounting._channel import describe
+from skdp.accounting._guarantee import (
+    Guarantee,
+    common_channels,
+    require_same_adjacency,
+)
 
 __all__ = ["Simultaneous"]
 
@@ -29,12 +34,14 @@ class Simultaneous(Guarantee):
         What the guarantee takes as given.
     source : str, default=""
         Theorem, paper or proof note.
+    observes : set of Channel or str, default={"output"}
+        What the attacker may watch.
 
     Examples
     --------
     >>> from skdp.accounting import GaussianDP, PureDP, Simultaneous
     >>> g = Simultaneous((PureDP(1.0), GaussianDP(0.5)))
-    >>> g.epsilon(0.0), g.epsilon(1e-2) == GaussianDP(0.5).epsilon(1e-2)
+    >>> g.epsilon(0.0), g.epsilon(1e-2) - GaussianDP(0.5).epsilon(1e-2) < 1e-12
     (1.0, True)
     """
 
@@ -50,6 +57,11 @@ class Simultaneous(Guarantee):
             raise ValueError(
                 f"adjacency differs from the parts', got {str(self.adjacency)!r}. "
                 f"Allowed: {str(self.parts[0].adjacency)!r}. Pass one relation."
+            )
+        if not self.observes <= common_channels(self.parts):
+            raise ValueError(
+                f"observes exceeds what all parts cover, got {describe(self.observes)}."
+                f" Allowed: {describe(common_channels(self.parts))}. Pass less."
             )
 
     def _delta(self, epsilon: FloatArray) -> FloatArray:

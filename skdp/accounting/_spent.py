@@ -10,6 +10,7 @@ from typing import Any
 
 from skdp._validation import check_choice
 from skdp.accounting._adjacency import Adjacency
+from skdp.accounting._channel import Channel, describe
 from skdp.accounting._guarantee import Guarantee, guarantee_from_record
 from skdp.accounting._json import read, write
 from skdp.accounting._numbers import probability, round_up, sequence_of
@@ -29,6 +30,8 @@ LEVELS = MappingProxyType(
         "exact": "The sampler is exact (integer arithmetic); timing is not covered.",
     }
 )
+#: What replaces the words on timing when the guarantee covers the running time.
+_STEPS_COVERED = "the number of steps is covered, memory and power are not"
 GRADES = ("proved", "numerically certified", "heuristic")
 
 
@@ -105,13 +108,16 @@ class PrivacySpent:
         Which data sets count as neighbours.
     assumptions : tuple of str
         What the guarantee takes as given.
+    observes : frozenset of Channel
+        What the guarantee covers: the output only, or the running time as well.
 
     Examples
     --------
     >>> from skdp.accounting import ApproximateDP, PrivacySpent
     >>> spent = PrivacySpent(ApproximateDP(1.0, 1e-6), 1e-6)
     >>> spent
-    PrivacySpent(epsilon=1.000 at delta=1e-06, add-remove, proved; assumes: nothing)
+    PrivacySpent(epsilon=1.000 at delta=1e-06, add-remove, output only, proved;
+        assumes: nothing)
     >>> epsilon, delta = spent
     >>> epsilon, delta
     (1.0, 1e-06)
@@ -174,9 +180,18 @@ class PrivacySpent:
         return () if self.guarantee is None else self.guarantee.assumptions
 
     @property
+    def observes(self) -> frozenset[Channel]:
+        """What the attacker may watch; empty when there is no guarantee."""
+        return frozenset() if self.guarantee is None else self.guarantee.observes
+
+    @property
     def claim(self) -> str:
-        """What the release claims about its arithmetic, in words."""
-        return LEVELS[self.level]
+        """What the release claims about its arithmetic and its time, in words."""
+        text = LEVELS[self.level]
+        if Channel.RUNTIME not in self.observes:
+            return text
+        text = text.replace("timing is not covered", _STEPS_COVERED)
+        return text.replace("Timing is not covered", _STEPS_COVERED.capitalize())
 
     def __iter__(self) -> Iterator[float]:
         """Unpack to ``epsilon, delta``."""
@@ -187,7 +202,8 @@ class PrivacySpent:
 
     def _remarks(self) -> list[str]:
         relation = [] if self.adjacency is None else [str(self.adjacency)]
-        remarks = [*relation, "no guarantee" if self.leaks else self.grade]
+        covered = [describe(self.observes)] if self.observes else []
+        remarks = [*relation, *covered, "no guarantee" if self.leaks else self.grade]
         if self._caveat:
             remarks.append(self._caveat)
         return remarks
@@ -216,6 +232,7 @@ class PrivacySpent:
             ("epsilon", round_up(self.epsilon)),
             ("delta", f"{self.delta:g}"),
             ("adjacency", "none" if self.adjacency is None else str(self.adjacency)),
+            ("covers", describe(self.observes) if self.observes else "nothing"),
             ("grade", "no guarantee" if self.leaks else self.grade),
             ("release", f"no ({self._caveat})" if self._caveat else "yes"),
             ("arithmetic", self.claim),

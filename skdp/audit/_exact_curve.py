@@ -321,8 +321,8 @@ def _lattice_curve(
         outcomes = np.arange(float(low), high + 1.0) * mechanism.lattice
     points = outcomes[:, None]
     log_p, log_q = (
-        np.array([mechanism.log_density(point, data) for point in points])
-        for data in (pair.left, pair.right)
+        np.array([law(point) for point in points])
+        for law in (mechanism.log_density_on(data) for data in (pair.left, pair.right))
     )
     weights = np.ones(len(points))
     law = (log_p, log_q, weights)

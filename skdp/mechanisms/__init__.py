@@ -1,26 +1,41 @@
 """Randomised functions of private data, each with a computed guarantee and a proof."""
 
 from skdp.mechanisms._base import AdjacentPair, Mechanism, Release
+from skdp.mechanisms._box_exponential import BoxExponential
 from skdp.mechanisms._count_weights import CountWeights
 from skdp.mechanisms._data_specific_roo import DataSpecificROO
+from skdp.mechanisms._exponential import ExponentialMechanism
 from skdp.mechanisms._gaussian import GaussianMechanism
+from skdp.mechanisms._interval_exponential import IntervalExponential
 from skdp.mechanisms._k_norm import KNormMechanism
+from skdp.mechanisms._kng_regression import KNGRegression
 from skdp.mechanisms._noise import GaussianNoise, KNormNoise, NoiseLaw
 from skdp.mechanisms._noisy_histogram import NoisyHistogram
 from skdp.mechanisms._objective_perturbation import ObjectivePerturbation
 from skdp.mechanisms._posterior_sampling import GibbsPosterior
+from skdp.mechanisms._principal_direction import PrincipalDirection
+from skdp.mechanisms._quantile import (
+    QuantileMechanism,
+    quantile_scores,
+    quantile_sensitivity,
+)
 from skdp.mechanisms._reveal_or_obscure import RevealOrObscure
+from skdp.mechanisms._selection_utility import em_expected, em_tail
 from skdp.mechanisms._smoothing import LatticeLaw, LatticeSmoothing
 from skdp.mechanisms._subsampled_response import SubsampledResponse
 from skdp.mechanisms._weight_table import WeightTable
 
 __all__ = [
     "AdjacentPair",
+    "BoxExponential",
     "CountWeights",
     "DataSpecificROO",
+    "ExponentialMechanism",
     "GaussianMechanism",
     "GaussianNoise",
     "GibbsPosterior",
+    "IntervalExponential",
+    "KNGRegression",
     "KNormMechanism",
     "KNormNoise",
     "LatticeLaw",
@@ -29,8 +44,14 @@ __all__ = [
     "NoiseLaw",
     "NoisyHistogram",
     "ObjectivePerturbation",
+    "PrincipalDirection",
+    "QuantileMechanism",
     "Release",
     "RevealOrObscure",
     "SubsampledResponse",
     "WeightTable",
+    "em_expected",
+    "em_tail",
+    "quantile_scores",
+    "quantile_sensitivity",
 ]

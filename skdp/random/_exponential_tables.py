@@ -19,7 +19,13 @@ import numpy.typing as npt
 from skdp.random._lazy_uniform import floor_exp
 from skdp.random._uniform import Words
 
-__all__ = ["EXCESS", "Words32", "exp_lower", "geometric_thresholds"]
+__all__ = [
+    "EXCESS",
+    "Words32",
+    "exp_lower",
+    "exp_lower_scalar",
+    "geometric_thresholds",
+]
 
 Words32: TypeAlias = npt.NDArray[np.uint32]
 
@@ -42,6 +48,20 @@ def exp_lower(x: Words) -> Words:
     third = (1 << 32) - (x & 65535)
     lower: Words = (((first * second) >> 31) * third) >> 32
     return lower
+
+
+def exp_lower_scalar(x: int) -> int:
+    """Return what :func:`exp_lower` returns, for one number, without an array."""
+    coarse, fine = _listed_factors()
+    first = coarse[min(x >> 26, _LARGEST * 64)]
+    second = fine[(x >> 16) & 1023]
+    return (((first * second) >> 31) * ((1 << 32) - (x & 65535))) >> 32
+
+
+@cache
+def _listed_factors() -> tuple[list[int], list[int]]:
+    coarse, fine = _factors()
+    return coarse.tolist(), fine.tolist()
 
 
 @cache

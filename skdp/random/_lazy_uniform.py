@@ -44,9 +44,10 @@ class LazyUniform:
             floor = floor_exp(x, self.bits)
             if self.value != floor:
                 return self.value < floor
-            self._reveal()
+            self.reveal()
 
-    def _reveal(self) -> None:
+    def reveal(self) -> None:
+        """Learn 64 further places."""
         word = int.from_bytes(self.source.bytes(8), "little")
         self.value = (self.value << 64) | word
         self.bits += 64

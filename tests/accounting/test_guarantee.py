@@ -18,6 +18,8 @@ from skdp.accounting import (
     Guarantee,
     ObjectivePerturbationDP,
     PureDP,
+    RejectionLoopDP,
+    RuntimeCost,
     Simultaneous,
     SmoothedGaussianDP,
     ThreePointDP,
@@ -40,6 +42,11 @@ ALL = [
     ObjectivePerturbationDP(0.25, 0.9, 1e-6),
     ObjectivePerturbationDP(0.25, 3.0),
     ObjectivePerturbationDP(0.1, 0.25, 1e-8, adjacency="replace-one"),
+    RuntimeCost("simple", p_hi=0.6, Dg=0.3),
+    RuntimeCost("batched", p_lo=0.1, p_hi=0.9, Dg=0.3, batch=12),
+    RuntimeCost("truncated", p_lo=0.1, p_hi=0.9, Dg=0.3, batch=12),
+    RuntimeCost("padded", Dg=0.2, n_samples=2),
+    RejectionLoopDP(0.6, 0.3, adjacency="replace-one"),
     compose(PureDP(0.1), PureDP(0.1), GaussianDP(0.3)),
     compose(PureDP(0.1), ApproximateDP(0.2, 1e-4)),
     compose(PureDP(0.1), ZeroConcentratedDP(0.01), GaussianDP(0.1)),
@@ -185,7 +192,7 @@ def test_groups_never_change_the_neighbours(g):
 def test_a_guarantee_implies_itself_and_never_less_than_it_says(g):
     assert g.implies(copy.copy(g))
     delta = g.delta(0.4)
-    same = {"adjacency": g.adjacency}
+    same = {"adjacency": g.adjacency, "observes": g.observes}
     if delta < 0.999:
         assert g.implies(ApproximateDP(0.4, min(delta * 1.01, 0.999), **same))
     if delta > 0:

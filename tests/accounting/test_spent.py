@@ -44,7 +44,7 @@ def test_it_reads_and_unpacks():
 
 def test_one_line_says_it_all():
     assert repr(SPENT) == (
-        "PrivacySpent(epsilon=1.000 at delta=1e-06, add-remove, proved; "
+        "PrivacySpent(epsilon=1.000 at delta=1e-06, add-remove, output only, proved; "
         "assumes: row norms <= 1 (enforced); b)"
     )
     seeded = PrivacySpent(PureDP(2.0), 0.0, releasable=False, level="research")

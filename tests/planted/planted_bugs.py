@@ -8,6 +8,7 @@ import contextlib
 import dataclasses
 import hashlib
 import warnings
+from fractions import Fraction
 from unittest import mock
 
 import numpy as np
@@ -15,13 +16,16 @@ from sklearn.preprocessing import StandardScaler
 
 import skdp.linear_model._logistic as logistic
 import skdp.linear_model._settings as settings
+import skdp.mechanisms._exponential as exponential
 import skdp.mechanisms._gaussian as gaussian
 import skdp.mechanisms._noise as noise
 import skdp.mechanisms._objective_perturbation as objpert
 import skdp.mechanisms._ridge as ridge
+import skdp.mechanisms._scores as scores
 import skdp.mechanisms._smoothing as smoothing
 import skdp.pdp as pdp
 import skdp.pdp._published as published
+import skdp.random._exponential_weights as weights
 import skdp.rows._l2ball as l2ball
 from skdp.accounting import ObjectivePerturbationDP
 from skdp.losses import LogisticLoss, LossConstants
@@ -63,6 +67,7 @@ def _forget():
         ridge.plan_gaussian,
         ridge.calibrated_mu,
         gaussian.calibrated_gaussian,
+        exponential.cached_coefficient,
     ):
         cached.cache_clear()
 
@@ -689,3 +694,138 @@ def _():
 @bug("pdp.query_not_clipped", "losses")
 def _():
     return [(L2Ball, "clipping", unclipped)]
+
+
+# --- choices among candidates ---------------------------------------------------------
+
+
+def coefficient(change):
+    """Replace the rate of a selection by a function of its parameters."""
+    return [(exponential, "cached_coefficient", lambda original: change)]
+
+
+@bug("selection.both_directions_forgotten", "selection")
+def _():
+    return coefficient(lambda e, cost, s, monotone: Fraction(e) / Fraction(s))
+
+
+@bug("selection.rounded_reciprocal", "selection")
+def _():
+    return coefficient(
+        lambda e, cost, s, monotone: Fraction(e * (1 / (s * (2 - monotone))))
+    )
+
+
+@bug("selection.monotone_under_replace_one", "selection")
+def _():
+    def wrap(check):
+        def broken(self):
+            relation = self.adjacency
+            object.__setattr__(self, "adjacency", "add-remove")
+            check(self)
+            object.__setattr__(self, "adjacency", relation)
+
+        return broken
+
+    return [(exponential.ExponentialMechanism, "__post_init__", wrap)]
+
+
+@bug("selection.permute_and_flip_of_bounded_range", "selection")
+def _():
+    def wrap(law):
+        return property(lambda self: "exponential")
+
+    def guarantee(original):
+        def broken(self, epsilon):
+            with mock.patch.object(exponential.ExponentialMechanism, "law", wrap(None)):
+                return original(self, epsilon)
+
+        return broken
+
+    return [(exponential.ExponentialMechanism, "_guarantee", guarantee)]
+
+
+def floating_point_choice(draw):
+    """Choose by cumulative sums of floats."""
+
+    def broken(exponents, measure, source):
+        weights = np.exp(-exponents.as_floats()) * (1 if measure is None else measure)
+        sums = np.cumsum(weights / weights.sum())
+        word = int.from_bytes(source.bytes(8), "little")
+        return int(np.searchsorted(sums, (word >> 11) * 2.0**-53, side="right"))
+
+    return broken
+
+
+@bug("selection.decided_in_floats", "selection")
+def _():
+    return [(exponential, "draw_weighted", floating_point_choice)]
+
+
+@bug("selection.scores_rounded_to_floats", "selection")
+def _():
+    def wrap(as_scores):
+        return lambda scores, bounds: as_scores(np.asarray(scores, float), bounds)
+
+    return [(exponential, "as_scores", wrap)]
+
+
+@bug("selection.measure_ignored", "selection")
+def _():
+    def wrap(draw):
+        return lambda exponents, measure, *rest: draw(exponents, None, *rest)
+
+    return [(exponential, "draw_weighted", wrap)]
+
+
+@bug("selection.best_of_the_excluded", "selection")
+def _():
+    def wrap(original):
+        def broken(self, table):
+            return dataclasses.replace(original(self, table), best=int(table.argmax()))
+
+        return broken
+
+    return [(exponential.ExponentialMechanism, "_exponents", wrap)]
+
+
+@bug("selection.first_raised_flag", "selection")
+def _():
+    return [
+        (weights, "integer_below", lambda original: lambda bound, source: 0),
+    ]
+
+
+@bug("selection.flags_of_half_the_exponent", "selection")
+def _():
+    def wrap(draw):
+        def broken(exponents, source):
+            return draw(dataclasses.replace(exponents, rate=exponents.rate / 2), source)
+
+        return broken
+
+    return [(exponential, "draw_flagged", wrap)]
+
+
+@bug("selection.race_of_gumbel_for_exponential_noise", "selection")
+def _():
+    return [(exponential, "exponential_race", lambda _: exponential.gumbel_race)]
+
+
+@bug("selection.nan_accepted", "selection")
+def _():
+    def wrap(as_scores):
+        return lambda scores, bounds: as_scores(np.nan_to_num(scores), bounds)
+
+    return [(exponential, "as_scores", wrap)]
+
+
+@bug("selection.nan_taken_for_the_upper_end", "selection")
+def _():
+    def wrap(clamped):
+        def broken(table, low, high):
+            return clamped(np.where(np.isnan(table), high, table), low, high)
+
+        return broken
+
+    return [(scores, "_clamped", wrap)]

@@ -10,6 +10,7 @@ import dataclasses
 import math
 import pickle
 import warnings
+from fractions import Fraction
 from unittest import mock
 
 import mpmath
@@ -23,6 +24,7 @@ from skdp.accounting import ApproximateDP, PureDP
 from skdp.audit import exact_curve
 from skdp.linear_model import ObjPertLogisticRegression
 from skdp.mechanisms import (
+    ExponentialMechanism,
     GaussianMechanism,
     KNormMechanism,
     LatticeSmoothing,
@@ -441,7 +443,137 @@ def _published_by_hand(m, theta, X, y, bound):
     assert np.all(bound <= 1.05 * ideal + 0.03)
 
 
+# --- G: is a choice made with the stated probabilities, and are these private? --------
+
+
+class Scripted:
+    """A source whose words are given; the last one repeats."""
+
+    seeded = False
+
+    def __init__(self, *words):
+        self.words = list(words)
+
+    def bytes(self, n):
+        words = [
+            self.words.pop(0) if len(self.words) > 1 else self.words[0]
+            for _ in range(-(-n // 8))
+        ]
+        return b"".join(w.to_bytes(8, "little") for w in words)[:n]
+
+
+def selection():
+    for law in ("exponential", "permute-and-flip"):
+        for exact in (True, False):
+            _choice_is_private(law, exact)
+            _choices_follow_the_law(law, exact)
+    _choice_is_exact()
+    _input_is_refused_before_a_draw()
+
+
+def _choice_is_private(law, exact):
+    """Loss and order-2 divergence of the law written out here, with its own rate."""
+    for epsilon, sensitivity, monotone in (
+        (1.0, 3, False),
+        (1.0, 3, True),
+        (2.0, 0.1, 0),
+    ):
+        m = ExponentialMechanism(
+            epsilon, sensitivity, selection=law, exact=exact, monotone=bool(monotone)
+        )
+        rate = m.coefficient * Fraction(sensitivity) * (1 if monotone else 2)
+        assert rate <= Fraction(epsilon)
+        assert rate >= Fraction(epsilon) * (1 - Fraction(1, 10**9))
+        pure, concentrated = m.guarantee.parts
+        assert pure.epsilon_bound <= epsilon
+        step = 0.0 if monotone else -1.0
+        for left in ([0.0, 0.0], [0.0, 40.0], [0.0, 40.0, 40.0]):
+            right = [left[0] + 1.0, *(q + step for q in left[1:])]
+            p, q = (
+                law_by_hand(law, float(m.coefficient) * sensitivity * np.array(side))
+                for side in (left, right)
+            )
+            assert np.abs(np.log(p / q)).max() <= pure.epsilon_bound * (1 + 1e-9)
+            second = max(np.log(np.sum(p * p / q)), np.log(np.sum(q * q / p)))
+            assert second <= 2 * concentrated.rho * (1 + 1e-9)
+    with contextlib.suppress(ValueError):
+        ExponentialMechanism(1.0, 1, monotone=True, adjacency="replace-one")
+        raise AssertionError("replacing a row moves counts both ways")
+
+
+def law_by_hand(law, x):
+    p = np.exp(x - x.max())
+    if law == "exponential":
+        return p / p.sum()
+    out = []
+    for r in range(len(p)):
+        down = np.polynomial.Polynomial([1.0])
+        for s in range(len(p)):
+            if s != r:
+                down *= np.polynomial.Polynomial([1.0, -p[s]])
+        out.append(p[r] * (down.integ()(1.0) - down.integ()(0.0)))
+    return np.array(out)
+
+
+def _choices_follow_the_law(law, exact):
+    """Chi-square tests at 1e-8."""
+    scores = np.array([2.0, 0.5, 0.0, -1.0])
+    m = ExponentialMechanism(2.0, 1, selection=law, exact=exact)
+    by_hand = law_by_hand(law, scores)
+    np.testing.assert_allclose(m.pmf(scores), by_hand, rtol=1e-9)
+    _drawn_as(m, scores, by_hand)
+    if law == "exponential":
+        weighed = ExponentialMechanism(2.0, 1, exact=exact, base_measure=(1, 0, 3, 2))
+        by_hand = np.exp(scores) * (1, 0, 3, 2)
+        _drawn_as(weighed, scores, by_hand / by_hand.sum())
+
+
+def _drawn_as(m, scores, law):
+    source, n = as_random_source(6), 800
+    draws = [int(m.release(scores, source).output[0]) for _ in range(n)]
+    counts = np.bincount(draws, minlength=law.size)
+    assert not counts[law == 0].any()
+    some = law > 0
+    total = np.sum((counts[some] - n * law[some]) ** 2 / (n * law[some]))
+    assert chi2.sf(total, some.sum() - 1) > ALARM
+
+
+def _choice_is_exact():
+    """The last stretch of [0, 1) belongs to a candidate of weight exp(-90)."""
+    m = ExponentialMechanism(2.0, 1, selection="exponential")
+    ones = 2**64 - 1
+    assert m.release([90.0, 0.0], Scripted(ones)).output == [1.0]
+    assert m.release([90.0, 0.0], Scripted(ones, ones, 0)).output == [0.0]
+    large = m.pmf([10**16, 10**16 + 1])
+    assert abs(large[1] - expit(1.0)) < 1e-12
+    for exact in (True, False):
+        weighed = ExponentialMechanism(2.0, 1, base_measure=(0, 1, 1), exact=exact)
+        assert weighed.release([900.0, 0.0, -60.0], Scripted(1)).output == [1.0]
+        assert abs(weighed.pmf([900.0, 0.0, -1.0])[1] - expit(1.0)) < 1e-9
+
+
+def _input_is_refused_before_a_draw():
+    for bad in (math.nan, math.inf, -math.inf):
+        with contextlib.suppress(ValueError):
+            ExponentialMechanism(1.0, 1).release([0.0, bad], Scripted(0))
+            raise AssertionError("a score that is not finite was accepted")
+    clamped = ExponentialMechanism(2.0, 1, score_range=(0, 1))
+    law = clamped.pmf([math.nan, math.inf, -5.0])
+    np.testing.assert_allclose(
+        law, law_by_hand("permute-and-flip", np.array([0.0, 1.0, 0.0])), rtol=1e-12
+    )
+
+
 CHECKS = {
     check.__name__: check
-    for check in (certificate, density, replay, recovery, sampler, surface, losses)
+    for check in (
+        certificate,
+        density,
+        replay,
+        recovery,
+        sampler,
+        surface,
+        losses,
+        selection,
+    )
 }
