@@ -20,15 +20,25 @@ if TYPE_CHECKING:
     from skdp.linear_model import KNGQuantileRegressor, ObjPertLogisticRegression
     from skdp.model_selection import PrivateSelector
     from skdp.preprocessing import BoundedScaler, RowClipper
-    from skdp.synthesis import ROOSampler
+    from skdp.synthesis import (
+        MWEM,
+        GaussianSampler,
+        HalfspaceSynthesizer,
+        ROOSampler,
+        SyntheticHistogram,
+        TableSampler,
+    )
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "MWEM",
     "Adjacency",
     "ApproximateDP",
     "BoundedScaler",
     "GaussianDP",
+    "GaussianSampler",
+    "HalfspaceSynthesizer",
     "KNGQuantileRegressor",
     "ObjPertLogisticRegression",
     "PrivatePCA",
@@ -36,6 +46,8 @@ __all__ = [
     "PureDP",
     "ROOSampler",
     "RowClipper",
+    "SyntheticHistogram",
+    "TableSampler",
     "ZeroConcentratedDP",
     "compose",
     "pdp_loss",
@@ -47,13 +59,18 @@ _HOMES = {
     "ApproximateDP": "skdp.accounting",
     "BoundedScaler": "skdp.preprocessing",
     "GaussianDP": "skdp.accounting",
+    "GaussianSampler": "skdp.synthesis",
+    "HalfspaceSynthesizer": "skdp.synthesis",
     "KNGQuantileRegressor": "skdp.linear_model",
+    "MWEM": "skdp.synthesis",
     "ObjPertLogisticRegression": "skdp.linear_model",
     "PrivatePCA": "skdp.decomposition",
     "PrivateSelector": "skdp.model_selection",
     "PureDP": "skdp.accounting",
     "ROOSampler": "skdp.synthesis",
     "RowClipper": "skdp.preprocessing",
+    "SyntheticHistogram": "skdp.synthesis",
+    "TableSampler": "skdp.synthesis",
     "ZeroConcentratedDP": "skdp.accounting",
     "compose": "skdp.accounting",
     "pdp_loss": "skdp._pipeline",
@@ -67,6 +84,7 @@ _ROOMS = frozenset(
         "datasets",
         "decomposition",
         "exceptions",
+        "inspection",
         "linear_model",
         "losses",
         "mechanisms",

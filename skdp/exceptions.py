@@ -6,6 +6,7 @@
     ├── AdjacencyMismatchError (ValueError)   guarantees about different neighbours
     └── BudgetExceededError                   more was asked for than was paid for
     SkdpWarning (UserWarning)
+    ├── LowAccuracyWarning                    by public numbers, noise swamps the data
     ├── PrivacyLeakWarning                    something was read off private data unpaid
     ├── NotForReleaseWarning                  seeded noise: for tests only
     ├── UncertifiedPrivacyWarning             a heuristic: nobody proved the guarantee
@@ -18,6 +19,7 @@ ever contains a value read from private data.
 __all__ = [
     "AdjacencyMismatchError",
     "BudgetExceededError",
+    "LowAccuracyWarning",
     "NotForReleaseWarning",
     "PrivacyLeakWarning",
     "SkdpError",
@@ -41,6 +43,10 @@ class BudgetExceededError(SkdpError):
 
 class SkdpWarning(UserWarning):
     """Root of the warnings issued by skdp; their texts never depend on data."""
+
+
+class LowAccuracyWarning(SkdpWarning):
+    """Public numbers alone say that the noise hides most of the data."""
 
 
 class PrivacyLeakWarning(SkdpWarning):

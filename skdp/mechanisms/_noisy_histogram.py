@@ -86,7 +86,7 @@ class NoisyHistogram(CountMechanism):
     @classmethod
     def calibrate(
         cls,
-        target: PureDP | ApproximateDP,
+        target: PureDP | ApproximateDP | ZeroConcentratedDP,
         *,
         n_categories: int,
         n_rows: int | None = None,
@@ -96,8 +96,8 @@ class NoisyHistogram(CountMechanism):
 
         Parameters
         ----------
-        target : PureDP or ApproximateDP
-            What the release may cost; a delta above 0 selects Gaussian noise.
+        target : PureDP, ApproximateDP or ZeroConcentratedDP
+            What the release may cost; all but the first select Gaussian noise.
         n_categories : int
             Number of declared symbols.
         n_rows : int, optional
@@ -119,6 +119,9 @@ class NoisyHistogram(CountMechanism):
                 target.delta_bound,
             )
             scale = Fraction(group_size * math.sqrt(changed) / mu * _UP)
+        elif isinstance(target, ZeroConcentratedDP):
+            most = math.sqrt(changed / (2.0 * target.rho))
+            scale = Fraction(group_size * most * _UP)
         else:
             scale = changed * group_size / Fraction(target.epsilon_bound)
         return cls(

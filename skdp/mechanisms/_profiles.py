@@ -32,17 +32,18 @@ _NEAR = 1 + Fraction(1, 1 << 36)
 _BITS = 80
 #: Weights add up to less than two to this, so that draws hardly ever repeat.
 _TOTAL_BITS = 55
-#: Finest unit, and the unit where the number of rows is private.
-_FINEST, _PRIVATE = 40, 32
+#: Finest unit, the unit where the number of rows is private, and the coarsest one,
+#: with which totals of huge alphabets no longer fit.
+_FINEST, _PRIVATE, _COARSEST = 40, 32, 12
 
 
 def unit(epsilon: float, n_categories: int, n_rows: int | None, group_size: int) -> int:
     """Return the weight of one record: a public power of two."""
     obscured = n_categories * -(-group_size // (exp_below(epsilon) - 1))
     if n_rows is None:
-        return 1 << max(0, min(_PRIVATE, _TOTAL_BITS - obscured.bit_length()))
+        return 1 << max(_COARSEST, min(_PRIVATE, _TOTAL_BITS - obscured.bit_length()))
     bits = (n_rows + obscured).bit_length()
-    return 1 << max(0, min(_FINEST, _TOTAL_BITS - bits))
+    return 1 << max(_COARSEST, min(_FINEST, _TOTAL_BITS - bits))
 
 
 def reveal_or_obscure(

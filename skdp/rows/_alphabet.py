@@ -7,6 +7,7 @@ objects by hash. Objects that were seen before are known by their address.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import repeat
 from typing import Any, Literal
 
 import numpy as np
@@ -140,11 +141,24 @@ class Alphabet:
         -------
         codes : ndarray of int64 of shape (n,)
         """
-        values = _array_of(column).tolist()
-        codes = np.array([self._place(value) for value in values], dtype=np.int64)
-        if np.any(codes < 0) and unknown == "error":
+        codes = self._codes(column)
+        if unknown == "error" and np.any(codes < 0):
             raise ValueError(_unknown())
         return np.where(codes < 0, len(self) - 1, codes)
+
+    def _codes(self, column: Any) -> IntArray:
+        """Return the index of each value, -1 for what is unknown."""
+        if hasattr(column, "cat"):
+            places = self._places_of_levels(column)
+            found: IntArray = places[column.cat.codes.to_numpy()]
+            return found
+        entries = _array_of(column).tolist()
+        get = self._places.get
+        try:
+            looked_up = map(get, entries, repeat(-1))
+            return np.fromiter(looked_up, dtype=np.int64, count=len(entries))
+        except TypeError:  # something cannot be hashed
+            return np.array([self._place(value) for value in entries], dtype=np.int64)
 
     def _place(self, value: Any) -> int:
         try:
@@ -178,11 +192,14 @@ class Alphabet:
         return 2.0 * max(ends) + 1.0
 
     def _by_level(self, column: Any) -> Iterator[tuple[IntArray, int]]:
-        levels = [self._place(v) for v in column.cat.categories.tolist()]
-        # missing values have code -1, the last entry
-        places = np.array([*levels, -1], dtype=np.int64)
+        places = self._places_of_levels(column)
         for codes in _blocks(column.cat.codes.to_numpy()):
             yield self._tally(places[codes]), codes.size
+
+    def _places_of_levels(self, column: Any) -> IntArray:
+        levels = [self._place(v) for v in column.cat.categories.tolist()]
+        # missing values have code -1, the last entry
+        return np.array([*levels, -1], dtype=np.int64)
 
     def _tally(self, places: IntArray) -> IntArray:
         """Count places, -1 standing for what is unknown."""

@@ -19,7 +19,7 @@ from skdp.mechanisms import (
     SubsampledResponse,
 )
 
-__all__ = ["Plan", "Request", "check_combination", "plan"]
+__all__ = ["Plan", "Request", "check_combination", "check_delta_of", "plan"]
 
 Sampler = RevealOrObscure | CountWeights | DataSpecificROO | SubsampledResponse
 
@@ -120,7 +120,7 @@ def plan(request: Request, n_categories: int, n_rows: int | None) -> Plan:
     if n_categories == 1:
         return Plan(_line(_pure(request), 1, n_rows, request), "draws", "roo")
     if n_rows is not None:
-        _check_delta(request.delta, n_rows)
+        check_delta_of(request.delta, n_rows)
     release = request.release
     if release == "auto":
         return _choose(request, n_categories, n_rows)
@@ -213,7 +213,7 @@ def _histogram(request: Request, k: int, n: int | None) -> Plan:
     return Plan(mechanism, "histogram", "none")
 
 
-def _check_delta(delta: float, n_rows: int) -> None:
+def check_delta_of(delta: float, n_rows: int) -> None:
     """Refuse deltas that allow publishing a random record; n is public here."""
     if delta * n_rows >= 1.0:
         raise ValueError(

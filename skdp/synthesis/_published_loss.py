@@ -13,7 +13,7 @@ import numpy as np
 
 from skdp._typing import FloatArray, IntArray
 from skdp._validation import check_real
-from skdp.accounting import ZeroConcentratedDP
+from skdp.accounting import Guarantee, PrivacySpent, ZeroConcentratedDP
 from skdp.mechanisms import (
     CountWeights,
     DataSpecificROO,
@@ -22,7 +22,7 @@ from skdp.mechanisms import (
     SubsampledResponse,
 )
 
-__all__ = ["published_loss"]
+__all__ = ["draws_loss", "published_loss", "release_loss"]
 
 _UP = 1.0 + 2.0**-45
 
@@ -43,7 +43,7 @@ def published_loss(
     if mechanism.n_categories == 1 and drawn is not None:
         return np.zeros(codes.shape)
     if isinstance(mechanism, RevealOrObscure | CountWeights) and drawn is not None:
-        return _loss_of_draws(mechanism, codes, drawn)
+        return draws_loss(mechanism, drawn[codes])
     guarantee = mechanism.guarantee
     if isinstance(guarantee, ZeroConcentratedDP):
         bound = _gaussian_tail(guarantee.rho, rho)
@@ -52,10 +52,24 @@ def published_loss(
     return np.full(codes.shape, bound)
 
 
-def _loss_of_draws(
-    mechanism: RevealOrObscure | CountWeights, codes: IntArray, drawn: IntArray
-) -> FloatArray:
-    """Add up the draws: those of the person's symbol, and the others.
+def release_loss(released: Guarantee | PrivacySpent, rho: float) -> float:
+    r"""Bound the loss of a release for everybody alike, but with probability rho.
+
+    A loss above e has probability at most :math:`\delta(e - t) / (1 - e^{-t})`, for
+    any t > 0: that much of the hockey stick at e - t stands on it.
+    """
+    _check_rho(rho)
+    guarantee = released.guarantee if isinstance(released, PrivacySpent) else released
+    if guarantee is None:
+        return math.inf
+    pure = guarantee.epsilon(0.0)
+    steps = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+    tails = [t + guarantee.epsilon(-math.expm1(-t) * rho / 2.0) for t in steps]
+    return min(pure, *tails) * _UP
+
+
+def draws_loss(mechanism: RevealOrObscure | CountWeights, own: IntArray) -> FloatArray:
+    """Add up the draws: those of the person's symbol, ``own`` many, and the others.
 
     Under add-remove her records change the weight of her own symbol only. A draw of
     another symbol sees the normaliser, which is at least k g(0), change by at most D.
@@ -66,8 +80,9 @@ def _loss_of_draws(
         change = mechanism.group_size * table.largest_step
         least = mechanism.n_categories * table.at(0)
         other = min(same, math.log1p(change / least) * _UP)
-    own = drawn[codes]
-    total = own * same + (int(drawn.sum()) - own) * other
+    if mechanism.n_categories == 1:
+        return np.zeros(own.shape)
+    total = own * same + (mechanism.n_draws - own) * other
     return np.minimum(total * _UP, mechanism.guarantee.epsilon(0.0))
 
 
