@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "MWEM",
+__all__ = [  # noqa: RUF022 (plain order: MWEM is a class)
     "Adjacency",
     "ApproximateDP",
     "BoundedScaler",
@@ -40,6 +39,7 @@ __all__ = [
     "GaussianSampler",
     "HalfspaceSynthesizer",
     "KNGQuantileRegressor",
+    "MWEM",
     "ObjPertLogisticRegression",
     "PrivatePCA",
     "PrivateSelector",

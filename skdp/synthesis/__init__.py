@@ -8,10 +8,10 @@ from skdp.synthesis._synthetic_histogram import SyntheticHistogram
 from skdp.synthesis._table_sampler import TableSampler
 from skdp.synthesis._usefulness import sample_size, useful_size
 
-__all__ = [
-    "MWEM",
+__all__ = [  # noqa: RUF022 (plain order: MWEM is a class)
     "GaussianSampler",
     "HalfspaceSynthesizer",
+    "MWEM",
     "ROOSampler",
     "SyntheticHistogram",
     "TableSampler",
