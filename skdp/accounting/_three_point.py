@@ -52,6 +52,8 @@ class ThreePointDP(Guarantee):
         What the guarantee takes as given.
     source : str, default=""
         Theorem, paper or proof note.
+    observes : set of Channel or str, default={"output"}
+        What the attacker may watch.
 
     Examples
     --------
