@@ -168,6 +168,8 @@ def _take(counts: IntArray, n: int) -> None:
 
 def draw(weights: np.ndarray[Any, Any], size: int, source: RandomSource) -> IntArray:
     """Return indices with probability exactly proportional to integer weights."""
+    if weights.dtype != object and int(weights.max()) * weights.size < _LIMIT:
+        return integer_weighted(weights, size, source)
     bounds = np.cumsum(weights.astype(object))
     total = int(bounds[-1])
     if total < _LIMIT:

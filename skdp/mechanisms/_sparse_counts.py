@@ -11,13 +11,13 @@ from skdp.mechanisms._count_sampler import draw
 from skdp.mechanisms._weight_table import WeightTable
 from skdp.random import RandomSource
 
-__all__ = ["draw_sparse", "sparse_weights"]
+__all__ = ["draw_sparse", "sparse_totals"]
 
 
-def sparse_weights(
+def sparse_totals(
     table: WeightTable, counts: IntArray, n_categories: int
-) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
-    """Return the weights of the seen symbols, then that of all unseen ones together.
+) -> tuple[int, int]:
+    """Return the weight of all seen symbols together, and that of all unseen ones.
 
     Parameters
     ----------
@@ -30,13 +30,13 @@ def sparse_weights(
 
     Returns
     -------
-    ndarray of object of shape (r + 1,)
+    seen, unseen : int
         Python integers, so that nothing overflows.
     """
-    weights = np.empty(len(counts) + 1, dtype=object)
-    weights[:-1] = table(counts).tolist()
-    weights[-1] = (n_categories - len(counts)) * table.at(0)
-    return weights
+    weights = table(counts)
+    halves = (weights >> 32, weights & 0xFFFFFFFF)
+    seen = (int(halves[0].sum()) << 32) + int(halves[1].sum())
+    return seen, (n_categories - len(counts)) * table.at(0)
 
 
 def draw_sparse(
@@ -47,4 +47,8 @@ def draw_sparse(
     source: RandomSource,
 ) -> IntArray:
     """Draw seen symbols by their index, and r for "one of the unseen"."""
-    return draw(sparse_weights(table, counts, n_categories), size, source)
+    totals = np.array(sparse_totals(table, counts, n_categories), dtype=object)
+    drawn = np.full(size, len(counts), dtype=np.int64)
+    seen = draw(totals, size, source) == 0
+    drawn[seen] = draw(table(counts), int(np.count_nonzero(seen)), source)
+    return drawn

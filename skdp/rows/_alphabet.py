@@ -152,13 +152,24 @@ class Alphabet:
             places = self._places_of_levels(column)
             found: IntArray = places[column.cat.codes.to_numpy()]
             return found
-        entries = _array_of(column).tolist()
-        get = self._places.get
+        values = _array_of(column)
+        kinds = {values.dtype.kind, self._kind.replace("u", "i")}
+        if kinds == {"i"} and self._span() <= _SPAN:
+            return self._codes_of_integers(values)
+        entries, get = values.tolist(), self._places.get
         try:
             looked_up = map(get, entries, repeat(-1))
             return np.fromiter(looked_up, dtype=np.int64, count=len(entries))
         except TypeError:  # something cannot be hashed
             return np.array([self._place(value) for value in entries], dtype=np.int64)
+
+    def _codes_of_integers(self, values: Values) -> IntArray:
+        low = int(self.values.min())
+        span = int(self.values.max()) - low + 1
+        where = np.full(span + 1, -1, dtype=np.int64)
+        where[self.values.astype(np.int64) - low] = np.arange(len(self))
+        codes = _offsets(values, low)
+        return where[np.where((codes >= 0) & (codes < span), codes, span)]
 
     def _place(self, value: Any) -> int:
         try:

@@ -1,5 +1,7 @@
 """Draws of whole records, from a product of alphabets that is never written down."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from skdp._typing import IntArray
@@ -14,6 +16,8 @@ __all__ = ["distinct_records", "draw_records", "flat_index"]
 _LIMIT = 1 << 62
 #: Records of a space up to this many times the rows are counted without sorting.
 _DENSE = 4
+#: For so few draws records are compared one by one.
+_FEW = 32
 
 
 def distinct_records(
@@ -82,12 +86,20 @@ def _unseen(
         absent = np.setdiff1d(np.arange(n_records), flat_index(records, sizes))
         place = absent[integers_below(len(absent), size, source)]
         return np.stack(np.unravel_index(place, sizes), axis=1)
-    known = set(map(tuple, records.tolist()))
+    is_known = _membership(records, size)
     out = np.empty((size, len(sizes)), dtype=np.int64)
     missing = np.arange(size)
     while missing.size:
         for j, k in enumerate(sizes):
             out[missing, j] = integers_below(k, missing.size, source)
-        again = [tuple(record) in known for record in out[missing].tolist()]
+        again = [is_known(record) for record in out[missing]]
         missing = missing[np.array(again)]
     return out
+
+
+def _membership(records: IntArray, n_questions: int) -> Callable[[IntArray], bool]:
+    """Return whether a record is among others; by a table if that is asked often."""
+    if n_questions <= _FEW:
+        return lambda record: bool(np.any(np.all(records == record, axis=1)))
+    known = set(map(tuple, records.tolist()))
+    return lambda record: tuple(record.tolist()) in known

@@ -7,7 +7,7 @@ import pytest
 
 from skdp.accounting import PureDP
 from skdp.mechanisms import CountWeights, RevealOrObscure
-from skdp.mechanisms._sparse_counts import draw_sparse, sparse_weights
+from skdp.mechanisms._sparse_counts import draw_sparse, sparse_totals
 from skdp.random import as_random_source
 from skdp.synthesis import _whole_records as whole
 from skdp.synthesis._whole_records import (
@@ -40,7 +40,9 @@ def test_lazy_and_dense_laws_are_equal(mechanism):
     for _ in range(50):
         rows = np.column_stack([rng.integers(0, k, mechanism.n_rows) for k in SIZES])
         records, counts = distinct_records(rows, SIZES)
-        weights = sparse_weights(mechanism.table, counts, 6)
+        seen_total, unseen_total = sparse_totals(mechanism.table, counts, 6)
+        weights = [*mechanism.table(counts).tolist(), unseen_total]
+        assert seen_total == sum(weights[:-1])
         full = np.bincount(flat_index(rows, SIZES), minlength=6)
         dense = mechanism.weights(full).tolist()
         assert sum(weights) == sum(dense)
@@ -112,7 +114,9 @@ def test_a_trillion_records_cost_no_more_than_the_rows():
     records, counts = distinct_records(rows, (10,) * 12)
     assert len(records) <= 20_000
     assert counts.sum() == 20_000
-    assert sparse_weights(mechanism.table, counts, 10**12).size == len(records) + 1
+    seen, unseen = sparse_totals(mechanism.table, counts, 10**12)
+    assert seen == sum(mechanism.table(counts).tolist())
+    assert unseen == (10**12 - len(records)) * mechanism.table.at(0)
     assert draw_records(mechanism, rows, (10,) * 12, as_random_source(0)).shape == (
         4,
         12,
