@@ -6,8 +6,8 @@ First table: the exponential mechanism over synthetic data sets of a few points
 (``HalfspaceSynthesizer``), with both base measures, beside a noisy histogram at the
 same epsilon; mean of the largest error over all halfspaces on skewed bits, and the
 bound that holds 19 times in 20. Second table: multiplicative weights (``MWEM``) beside
-a noisy histogram and the uniform law, largest error over random halfspace queries. Third:
-time of each, and of whole records from a trillion.
+a noisy histogram and the uniform law, largest error over random halfspace queries.
+Third: time of each, and of whole records from a trillion.
 """
 
 import argparse
