@@ -147,6 +147,11 @@ def _table(X: Any) -> Any:
         )
     if not hasattr(X, "iloc"):
         X = np.asarray(X) if hasattr(X, "dtype") else np.array(X, dtype=object)
+        if X.dtype.kind == "c":
+            raise ValueError(
+                "Complex data not supported. Allowed: numbers, text or other hashable "
+                "values. Pass a table of categories."
+            )
     if X.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {X.ndim}D array instead: X is a table. Allowed: "

@@ -63,7 +63,7 @@ def release_loss(released: Guarantee | PrivacySpent, rho: float) -> float:
     if guarantee is None:
         return math.inf
     pure = guarantee.epsilon(0.0)
-    steps = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+    steps = (0.05, 0.2, 0.8)
     tails = [t + guarantee.epsilon(-math.expm1(-t) * rho / 2.0) for t in steps]
     return min(pure, *tails) * _UP
 

@@ -71,18 +71,18 @@ def test_the_ideal_price_is_that_of_the_mean_of_clipped_rows():
 @pytest.mark.statistical
 @pytest.mark.filterwarnings("ignore::skdp.exceptions.NotForReleaseWarning")
 def test_a_draw_has_the_law_of_a_fresh_row():
-    """2,000 fits of fresh data; KS and chi-square, a false alarm is below 2e-6."""
+    """600 fits of fresh data; KS and chi-square, a false alarm is below 2e-6."""
     rng = np.random.default_rng(0)
     draws = [
         made(epsilon=10.0, random_state=i, center=1.0, covariance=4.0)
         .fit(rng.normal(1.5, 2.0, (50, 1)))
         .samples_[0, 0]
-        for i in range(2000)
+        for i in range(600)
     ]
     z = (np.array(draws) - 1.5) / 2.0
     assert kstest(z, norm.cdf).pvalue > 1e-6
     total = float(np.sum(z**2))
-    assert 2 * min(chi2.cdf(total, 2000), chi2.sf(total, 2000)) > 1e-6
+    assert 2 * min(chi2.cdf(total, 600), chi2.sf(total, 600)) > 1e-6
 
 
 @pytest.mark.statistical

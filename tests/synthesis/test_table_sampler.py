@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
-from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.estimator_checks import check_estimator, estimator_checks_generator
 
 import skdp
 from skdp.exceptions import (
@@ -24,7 +24,9 @@ from skdp.exceptions import (
     NotForReleaseWarning,
     PrivacyLeakWarning,
 )
+from skdp.rows import Alphabet
 from skdp.synthesis import TableSampler
+from skdp.synthesis import _table_sampler as module
 
 CATEGORIES = {"sex": ["f", "m"], "age": [0, 1, 2, 3], "ill": [False, True]}
 N = 4000
@@ -505,3 +507,59 @@ def test_a_learned_encoding_in_front_is_a_leak():
     assert spent.epsilon == math.inf
     declared = OrdinalEncoder(categories=[[0, 1, 2, 3], [0, 1]])
     assert skdp.privacy_spent(make_pipeline(declared, last).fit(X)).epsilon <= 1.0
+
+
+class AnyTable(TableSampler):
+    """Says that it reads any table, so that scikit-learn's battery is run on it."""
+
+    def __init__(
+        self,
+        *,
+        epsilon=1.0,
+        delta=0.0,
+        method="auto",
+        n_samples=1,
+        categories=(),
+        adjacency="replace-one",
+        group_size=1,
+        handle_unknown="other",
+        random_state=None,
+    ):
+        super().__init__(
+            epsilon=epsilon,
+            delta=delta,
+            method=method,
+            n_samples=n_samples,
+            categories=categories,
+            adjacency=adjacency,
+            group_size=group_size,
+            handle_unknown=handle_unknown,
+            random_state=random_state,
+        )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = True
+        tags.non_deterministic = False
+        return tags
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("method", ["records", "columns", "tree"])
+def test_the_battery_passes_once_categories_are_declared(method, monkeypatch):
+    """Every column is given two categories, and everything else is the second."""
+    original = module.enter_table
+
+    def declared(estimator, X, categories):
+        n_columns = np.shape(X)[1] if np.ndim(X) == 2 else 1
+        return original(estimator, X, (Alphabet([0.0, 1.0]),) * n_columns)
+
+    monkeypatch.setattr(module, "enter_table", declared)
+    delta = 1e-6 if method == "tree" else 0.0
+    n_checks = 0
+    for sampler, check in estimator_checks_generator(
+        AnyTable(method=method, delta=delta)
+    ):
+        check(sampler)
+        n_checks += 1
+    assert n_checks >= 35
