@@ -217,7 +217,7 @@ def test_points_are_bits_and_rows_are_drawn_from_them():
     text = "; ".join(made.privacy_spent_.assumptions)
     assert "number of records is public" in text
     assert "0 or 1" in text
-    assert "categor" not in text
+    assert "categories" not in text
 
 
 def test_tuples_favour_mixed_multisets():
