@@ -1,7 +1,15 @@
 """Randomised functions of private data, each with a computed guarantee and a proof."""
 
+from skdp.mechanisms._approximate_sample import ApproximateSample
 from skdp.mechanisms._base import AdjacentPair, Mechanism, Release
 from skdp.mechanisms._gaussian import GaussianMechanism
+from skdp.mechanisms._gibbs_utility import (
+    gaussian_gibbs_excess,
+    gibbs_excess,
+    gibbs_excess_bound,
+    output_perturbation_excess,
+    pure_gibbs_excess,
+)
 from skdp.mechanisms._k_norm import KNormMechanism
 from skdp.mechanisms._noise import GaussianNoise, KNormNoise, NoiseLaw
 from skdp.mechanisms._objective_perturbation import ObjectivePerturbation
@@ -10,6 +18,7 @@ from skdp.mechanisms._smoothing import LatticeLaw, LatticeSmoothing
 
 __all__ = [
     "AdjacentPair",
+    "ApproximateSample",
     "GaussianMechanism",
     "GaussianNoise",
     "GibbsPosterior",
@@ -21,4 +30,9 @@ __all__ = [
     "NoiseLaw",
     "ObjectivePerturbation",
     "Release",
+    "gaussian_gibbs_excess",
+    "gibbs_excess",
+    "gibbs_excess_bound",
+    "output_perturbation_excess",
+    "pure_gibbs_excess",
 ]
