@@ -2,6 +2,7 @@
 
 from skdp.mechanisms._approximate_sample import ApproximateSample
 from skdp.mechanisms._base import AdjacentPair, Mechanism, Release
+from skdp.mechanisms._bounded_posterior import BoundedPosterior
 from skdp.mechanisms._gaussian import GaussianMechanism
 from skdp.mechanisms._gibbs_utility import (
     gaussian_gibbs_excess,
@@ -19,6 +20,7 @@ from skdp.mechanisms._smoothing import LatticeLaw, LatticeSmoothing
 __all__ = [
     "AdjacentPair",
     "ApproximateSample",
+    "BoundedPosterior",
     "GaussianMechanism",
     "GaussianNoise",
     "GibbsPosterior",

@@ -1,6 +1,8 @@
 """Samplers of convex posteriors; privacy lives in the mechanisms above them."""
 
+from skdp.samplers._acceptance import EnvelopeBounds, curvature_ratio
 from skdp.samplers._ball import Ball
+from skdp.samplers._bounded import BoundedSampler
 from skdp.samplers._chain_length import random_walk_gap, random_walk_steps
 from skdp.samplers._mala import mala, mala_steps
 from skdp.samplers._normaliser import log_normaliser
@@ -16,8 +18,11 @@ from skdp.samplers._wasserstein import (
 
 __all__ = [
     "Ball",
+    "BoundedSampler",
+    "EnvelopeBounds",
     "GibbsSampler",
     "GibbsTarget",
+    "curvature_ratio",
     "density_floor",
     "log_normaliser",
     "mala",
