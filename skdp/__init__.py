@@ -16,17 +16,25 @@ if TYPE_CHECKING:
         ZeroConcentratedDP,
         compose,
     )
-    from skdp.linear_model import ObjPertLogisticRegression
+    from skdp.linear_model import (
+        ASAPClassifier,
+        ASAPRegressor,
+        ObjPertLogisticRegression,
+        PosteriorSampler,
+    )
     from skdp.preprocessing import BoundedScaler, RowClipper
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ASAPClassifier",
+    "ASAPRegressor",
     "Adjacency",
     "ApproximateDP",
     "BoundedScaler",
     "GaussianDP",
     "ObjPertLogisticRegression",
+    "PosteriorSampler",
     "PureDP",
     "RowClipper",
     "ZeroConcentratedDP",
@@ -36,11 +44,14 @@ __all__ = [
 ]
 
 _HOMES = {
+    "ASAPClassifier": "skdp.linear_model",
+    "ASAPRegressor": "skdp.linear_model",
     "Adjacency": "skdp.accounting",
     "ApproximateDP": "skdp.accounting",
     "BoundedScaler": "skdp.preprocessing",
     "GaussianDP": "skdp.accounting",
     "ObjPertLogisticRegression": "skdp.linear_model",
+    "PosteriorSampler": "skdp.linear_model",
     "PureDP": "skdp.accounting",
     "RowClipper": "skdp.preprocessing",
     "ZeroConcentratedDP": "skdp.accounting",

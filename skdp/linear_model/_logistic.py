@@ -21,7 +21,7 @@ from skdp.linear_model._door import (
     features,
     one_person,
 )
-from skdp.linear_model._margins import margins
+from skdp.linear_model._margins import dense, margins
 from skdp.linear_model._settings import LinearSettings, read_settings
 from skdp.mechanisms import ObjectivePerturbation
 from skdp.pdp import published_loss
@@ -255,8 +255,7 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
         """
         check_is_fitted(self)
         X = features(self, X, reset=False)
-        values = X.to_numpy(dtype=np.float64) if hasattr(X, "to_numpy") else X
-        return margins(values, self.coef_[0], float(self.intercept_[0]))
+        return margins(dense(X), self.coef_[0], float(self.intercept_[0]))
 
     def predict(self, X: MatrixLike) -> Any:
         """Return the more likely label of each row.

@@ -24,7 +24,7 @@ _MAX_ALPHA = 1e150
 class LinearSettings:
     """Checked parameters in the form the mechanism wants them.
 
-    ``labels`` is None when the label set has to be read from ``y``.
+    ``labels`` is None when the label set has to be read from ``y``, or there is none.
     """
 
     target: PureDP | ApproximateDP
@@ -36,7 +36,7 @@ class LinearSettings:
 
 
 def read_settings(estimator: Any) -> LinearSettings:
-    """Check the constructor parameters of ``estimator``; read no data."""
+    """Check the constructor parameters all linear models share; read no data."""
     epsilon = check_epsilon(estimator.epsilon)
     delta = check_delta(estimator.delta)
     choices = [relation.value for relation in Adjacency]
@@ -56,7 +56,7 @@ def read_settings(estimator: Any) -> LinearSettings:
         delta=delta,
         ball=_ball(estimator),
         alpha=_alpha(estimator.alpha),
-        labels=_labels(estimator.classes),
+        labels=_labels(getattr(estimator, "classes", None)),
         source=as_random_source(estimator.random_state),
     )
 
