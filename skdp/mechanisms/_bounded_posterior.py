@@ -57,8 +57,8 @@ _COIN = 1e-3
 _SHARES = (2.0**-20, 2.0**-14, 2.0**-8)
 #: Limits of what is started: proposals, and multiplications of one draw.
 _MOST_PROPOSALS, _MOST_WORK = 10_000_000, 1e13
-#: Nats by which the density falls across the ball in the audits.
-_FALLS = (6.0, 14.0, 20.0)
+#: Share of the nats of omega by which the density falls across the ball in the audits.
+_FALL = 0.7
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -475,10 +475,11 @@ class BoundedPosterior(Mechanism[PrivateRows, FloatArray]):
         posterior = self.posterior
         bound = float(getattr(posterior.loss, "target_bound", 1.0))
         one = posterior.inverse_temperature * posterior.oscillation
-        counts = [min(math.ceil(fall / one), self.n_rows - 1) for fall in _FALLS]
+        fall = -_FALL * math.log(self.mixing)
+        most = min(math.ceil(fall / one), self.n_rows - 1)
         for label in (bound, -bound):
             extra, other = (1.0, label), (1.0, -label)
-            for count in (0, *counts):
+            for count in (0, most):
                 base = [other] * count
                 replaced = [other] if self.adjacency is Adjacency.REPLACE_ONE else []
                 yield AdjacentPair(
@@ -493,17 +494,18 @@ class BoundedPosterior(Mechanism[PrivateRows, FloatArray]):
         for adjacency in Adjacency:
             yield cls._rarely_uniform(
                 GibbsPosterior.calibrate(
-                    PureDP(2.0, adjacency=adjacency),
+                    PureDP(4.0, adjacency=adjacency),
                     loss=LogisticLoss(),
                     radius=1.0,
                     n_coefficients=1,
+                    alpha=1.0,
                     ball=Ball.around_zero(1, 1.0),
                 )
             )
         yield cls._rarely_uniform(
             GibbsPosterior.calibrate(
-                PureDP(1.0),
-                loss=SquaredLoss(),
+                PureDP(4.0),
+                loss=SquaredLoss(4.0),
                 radius=1.0,
                 n_coefficients=1,
                 ball=Ball((0.5,), 0.5),
@@ -515,13 +517,13 @@ class BoundedPosterior(Mechanism[PrivateRows, FloatArray]):
             radius=1.0,
             n_coefficients=2,
             ball=Ball((0.3, 0.4), 0.5),
-            n_rows=60,
+            n_rows=20,
         )
 
     @classmethod
     def _rarely_uniform(cls, posterior: GibbsPosterior) -> Self:
         """Let the uniform floor be low, so that an audit sees all of epsilon."""
-        return cls(posterior=posterior, n_rows=40, mixing=1e-12, failure=1e-15)
+        return cls(posterior=posterior, n_rows=16, mixing=1e-24, failure=1e-27)
 
 
 def _log_volume(ball: Ball) -> float:

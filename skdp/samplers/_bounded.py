@@ -15,7 +15,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_solve, solve_triangular
+from scipy.linalg import cho_solve
 
 from skdp._typing import BoolArray, FloatArray
 from skdp.random import RandomSource, standard_normal, uniform
@@ -27,8 +27,8 @@ from skdp.samplers._uniform_ball import mix_with_uniform, uniform_points
 
 __all__ = ["BoundedSampler", "FixedEnvelope"]
 
-#: Halvings of the bracket of log nu: the bracket spans less than e^64.
-_BISECTIONS = 64
+#: Halvings of the bracket of log nu, which spans less than e^70: to 1e-12.
+_BISECTIONS = 48
 #: Proposals held at once.
 _BLOCK = 2**12
 
@@ -97,10 +97,10 @@ def _tilted(
     low, high = bounds.least_tilt, bounds.tilt_product / B**2
     for _ in range(_BISECTIONS):
         middle = math.sqrt(low * high)
-        factor, mean = _solved(g, A, offset, middle)
-        too_far = _spread(factor, offset + mean) > B**2
+        too_far = _spread(_factor(A, middle), g, offset, middle) > B**2
         low, high = (middle, high) if too_far else (low, middle)
-    factor, mean = _solved(g, A, offset, high)
+    factor = _factor(A, high)
+    mean: FloatArray = -cho_solve((factor, True), g + high * offset)
     log_mass = (
         0.5 * len(g) * math.log(2 * math.pi)
         - float(np.sum(np.log(np.diag(factor))))
@@ -110,19 +110,18 @@ def _tilted(
     return TiltedGaussian(g, A, offset, high, B, factor, mean, log_mass)
 
 
-def _solved(
-    g: FloatArray, A: FloatArray, offset: FloatArray, tilt: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return factor and mean; the least tilt keeps the matrix definite."""
-    factor = np.asarray(np.linalg.cholesky(A + tilt * np.eye(len(g))))
-    mean: FloatArray = -cho_solve((factor, True), g + tilt * offset)
-    return factor, mean
+def _factor(A: FloatArray, tilt: float) -> FloatArray:
+    """Return the Cholesky factor; the least tilt keeps the matrix definite."""
+    return np.asarray(np.linalg.cholesky(A + tilt * np.eye(len(A))))
 
 
-def _spread(factor: FloatArray, mean: FloatArray) -> float:
-    """Return the mean squared length of a Gaussian vector."""
-    inverse = solve_triangular(factor, np.eye(len(mean)), lower=True)
-    return float(mean @ mean + np.sum(inverse * inverse))
+def _spread(
+    factor: FloatArray, g: FloatArray, offset: FloatArray, tilt: float
+) -> float:
+    """Return the mean squared distance of the tilted Gaussian from the centre."""
+    whiten = np.linalg.inv(factor)
+    mean = offset - whiten.T @ (whiten @ (g + tilt * offset))
+    return float(mean @ mean + np.sum(whiten * whiten))
 
 
 class BoundedSampler:
