@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import Tags
+from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._typing import FloatArray, MatrixLike
@@ -12,6 +12,7 @@ from skdp._validation import check_count
 from skdp.exceptions import BudgetExceededError
 from skdp.linear_model._posterior_fit import PosteriorMixin
 from skdp.linear_model._progress import with_callbacks
+from skdp.losses import LogisticLoss
 
 __all__ = ["PosteriorSampler"]
 
@@ -289,4 +290,7 @@ class PosteriorSampler(PosteriorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        if self.loss == "logistic" or isinstance(self.loss, LogisticLoss):
+            # no classifier, but two labels are all it takes
+            tags.classifier_tags = ClassifierTags(multi_class=False)
         return tags

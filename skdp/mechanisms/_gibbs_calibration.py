@@ -11,7 +11,8 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from scipy.special import ndtri
+import numpy as np
+from scipy.special import ndtri_exp
 
 from skdp._validation import check_positive
 from skdp.accounting import (
@@ -61,7 +62,8 @@ def calibrated_posterior(
 
 def pure_mu(epsilon: float) -> float:
     """Return the mu of randomised response: every epsilon-DP release is mu-GDP."""
-    return -2.0 * float(ndtri(1.0 / (1.0 + math.exp(epsilon))))
+    # the logarithm of 1 / (1 + e^epsilon), which itself underflows
+    return -2.0 * float(ndtri_exp(-np.logaddexp(0.0, epsilon)))
 
 
 def _pure(draft: P, epsilon: float, alpha: Ridge) -> P:
