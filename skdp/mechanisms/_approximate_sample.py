@@ -297,7 +297,7 @@ class ApproximateSample(Mechanism[FloatArray, FloatArray]):
     @classmethod
     def audit_instances(cls) -> Iterator[Self]:
         """Yield every noise, small and large, around a draw that costs nothing."""
-        for epsilon in (0.02, 1.0):
+        for epsilon in (0.25, 1.0):
             price = PureDP(epsilon)
             yield cls.calibrate(price, distance=0.3, n_features=1)
             yield cls.calibrate(price, distance=1e-3, n_features=1, noise="laplace")
