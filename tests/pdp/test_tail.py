@@ -13,7 +13,7 @@ MUS = np.array([1e-6, 1e-3, 0.02, 0.24, 1.0, 4.0, 20.0])
 
 
 def exceeding(mu, t):
-    """Probability that the loss N(mu^2/2, mu^2) of two normal laws exceeds t in size."""
+    """Probability that a loss of law N(mu^2/2, mu^2) exceeds t in size."""
     return ndtr((mu**2 / 2 - t) / mu) + ndtr((-t - mu**2 / 2) / mu)
 
 
