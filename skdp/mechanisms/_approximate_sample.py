@@ -138,7 +138,7 @@ class ApproximateSample(Mechanism[FloatArray, FloatArray]):
         noise : {"auto", "k-norm", "laplace", "gaussian"}, default="auto"
             ``"k-norm"`` and ``"laplace"`` go with a pure price, ``"gaussian"`` with a
             concentrated one. ``"auto"`` takes the K-norm for a pure price: its noise
-            is shorter than Laplace noise by about sqrt(d).
+            is shorter than Laplace noise by a factor of about sqrt(2).
         ideal : Guarantee, optional
             Of the ideal law; None where it costs nothing.
 
