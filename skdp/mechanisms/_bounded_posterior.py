@@ -144,10 +144,12 @@ class BoundedPosterior(Mechanism[PrivateRows, FloatArray]):
     def _check_work(self) -> None:
         if self.least_acceptance == 0.0:
             raise ValueError(
-                f"{type(self.posterior.loss).__name__} has parts without curvature on "
-                "the ball, so no acceptance is certain. Allowed: a ball and target "
-                "bound on which the loss bends everywhere. Use a smaller radius, a "
-                "logistic or squared loss, or the sampler of unbounded time."
+                "no acceptance is certain: on this ball "
+                f"{type(self.posterior.loss).__name__} has parts without curvature, "
+                f"or the sum over n_rows={self.n_rows} leaves no digits. Allowed: a "
+                "ball and a target bound on which the loss bends everywhere. Use a "
+                "smaller radius, a logistic or squared loss, or the sampler of "
+                "unbounded time."
             )
         if self.n_proposals > _MOST_PROPOSALS or self.work > _MOST_WORK:
             raise ValueError(
