@@ -13,7 +13,7 @@ eta      bound on g'(theta^ - theta) at the point of expansion             -> ``
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self, cast
 
 import numpy as np
 from scipy.special import gammaln
@@ -53,8 +53,9 @@ _GAP = 0.01
 _MIXING = 1e-6
 #: Failure over mixing, where epsilon and mu are at least one: the loss of the coin.
 _COIN = 1e-3
-#: What is left for the coin, relative to the target, tried in this order.
-_SHARES = (2.0**-20, 2.0**-14, 2.0**-8)
+#: Share of the target that is left for the coin, which takes less than a tenth of it:
+#: its square is below 2e-6 of that of mu, and 4e-6 of epsilon^2 / 8.
+_SHARE = 2.0**-15
 #: Limits of what is started: proposals, and multiplications of one draw.
 _MOST_PROPOSALS, _MOST_WORK = 10_000_000, 1e13
 #: Share of the nats of omega by which the density falls across the ball in the audits.
@@ -217,27 +218,21 @@ class BoundedPosterior(Mechanism[PrivateRows, FloatArray]):
         >>> mechanism.mixing, mechanism.guarantee.epsilon(1e-6) <= 1.0
         (1e-06, True)
         """
-        found = None
-        for share in _SHARES:
-            posterior = GibbsPosterior.calibrate(
-                _less(target, share),
-                loss=loss,
-                radius=radius,
-                n_coefficients=n_coefficients,
-                ball=ball,
-                alpha=alpha,
-                n_releases=n_releases,
-            )
-            least = min(1.0, posterior.pure_epsilon, posterior.mu)
-            failure = _MIXING * _COIN * least
-            found = cls(
-                posterior=posterior, n_rows=n_rows, mixing=_MIXING, failure=failure
-            )
-            if found.guarantee_of(n_releases).implies(target):
-                return found
-        raise ValueError(
-            f"no temperature meets {target!r}. Allowed: a target that the coin's share "
-            "fits in. Use a larger epsilon or delta."
+        posterior = GibbsPosterior.calibrate(
+            _less(target),
+            loss=loss,
+            radius=radius,
+            n_coefficients=n_coefficients,
+            ball=ball,
+            alpha=alpha,
+            n_releases=n_releases,
+        )
+        size = min(1.0, posterior.pure_epsilon, posterior.mu)
+        return cls(
+            posterior=posterior,
+            n_rows=n_rows,
+            mixing=_MIXING,
+            failure=_MIXING * _COIN * size,
         )
 
     @property
@@ -248,10 +243,8 @@ class BoundedPosterior(Mechanism[PrivateRows, FloatArray]):
     @property
     def ball(self) -> Ball:
         """Domain of theta."""
-        ball = self.posterior.ball
-        if ball is None:
-            raise TypeError("posterior has no ball")
-        return ball
+        # checked when the mechanism was made
+        return cast(Ball, self.posterior.ball)
 
     @property
     def smoothing(self) -> Mechanism[FloatArray, FloatArray]:
@@ -535,10 +528,10 @@ def _log_volume(ball: Ball) -> float:
 
 
 def _less(
-    target: PureDP | ApproximateDP | GaussianDP, share: float
+    target: PureDP | ApproximateDP | GaussianDP,
 ) -> PureDP | ApproximateDP | GaussianDP:
-    """Return a target that is smaller by a share."""
-    relation, rest = target.adjacency, 1.0 - share
+    """Return the target less what is left for the coin."""
+    relation, rest = target.adjacency, 1.0 - _SHARE
     if isinstance(target, GaussianDP):
         return GaussianDP(rest * target.mu, adjacency=relation)
     if isinstance(target, PureDP):

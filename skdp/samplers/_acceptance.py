@@ -31,6 +31,8 @@ __all__ = ["EnvelopeBounds", "curvature_ratio"]
 DENSITY = 0.135
 #: What rounding may take from an acceptance.
 _ROUNDING = 1.0 - 1e-3
+#: An acceptance of less than e to minus this is none.
+_HOPELESS = 500.0
 _EPS = float(np.finfo(np.float64).eps)
 
 #: Accuracy of the logarithm of a curvature ratio, and what is left for rounding.
@@ -63,6 +65,12 @@ def curvature_ratio(
         Distance of the ball's centre from the origin.
     radius : float
         Radius of the ball, > 0.
+
+    Returns
+    -------
+    float
+        Within [0, 1]; at most 3e-6 below the least ratio, relatively, in balls that are
+        not too far from the origin.
 
     Raises
     ------
@@ -284,6 +292,8 @@ class EnvelopeBounds:
         log_r = math.log(r) - _NEAR * _steepness(self.loss)
         log_p1 = 0.5 * len(self.ball.center) * log_r
         log_p1 -= -math.expm1(0.5 * log_r) * gap
+        if log_p1 < -_HOPELESS:
+            return 0.0
         return _ROUNDING * math.exp(log_p1) * DENSITY / math.sqrt(1 + self.tilt_product)
 
     def _gradient_bound(self, reach: float) -> float:

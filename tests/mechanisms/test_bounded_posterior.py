@@ -81,7 +81,8 @@ def test_the_published_guarantee_is_never_of_bounded_range():
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("n", [1, 4])
 @pytest.mark.parametrize(
-    ("epsilon", "delta"), [(1e-3, 0.0), (1.0, 0.0), (4.0, 0.0), (1.0, 1e-6)]
+    ("epsilon", "delta"),
+    [(1e-3, 0.0), (1.0, 0.0), (30.0, 0.0), (0.01, 1e-9), (1.0, 1e-6), (8.0, 1e-3)],
 )
 def test_targets_are_met_and_used(epsilon, delta, n, adjacency):
     if delta:
@@ -96,9 +97,10 @@ def test_targets_are_met_and_used(epsilon, delta, n, adjacency):
     assert m.adjacency is target.adjacency
 
 
-def test_gaussian_targets_are_met():
-    m = calibrated(GaussianDP(0.5))
-    assert m.guarantee.implies(GaussianDP(0.5))
+@pytest.mark.parametrize("mu", [0.01, 0.5, 4.0])
+def test_gaussian_targets_are_met(mu):
+    m = calibrated(GaussianDP(mu))
+    assert m.guarantee.implies(GaussianDP(mu))
     assert isinstance(m.guarantee.parts[2], SmoothedGaussianDP)
 
 
@@ -277,7 +279,8 @@ def test_a_mechanism_pickles_without_data():
 def test_wrong_public_numbers_are_refused():
     for options, message in (
         ({"n_rows": 0}, "n_rows is out of range"),
-        ({"ball": Ball.around_zero(3, 30.0)}, "parts without curvature"),
+        ({"ball": Ball.around_zero(3, 30.0)}, "one draw would take"),
+        ({"ball": Ball.around_zero(3, 60.0)}, "parts without curvature"),
         ({"loss": HuberLoss(scale=0.3)}, "parts without curvature"),
         ({"loss": LogCoshLoss(scale=0.3)}, "one draw would take"),
         ({"n_rows": 10**9}, "leaves no digits"),

@@ -121,6 +121,22 @@ def test_two_dimensions_follow_the_mixture(name, constant):
     assert chisquare(seen[some], expected * total).pvalue > ALARM
 
 
+@pytest.mark.parametrize("seed", range(24))
+def test_no_proposal_rises_above_the_envelope(seed):
+    """Random tables, balls and temperatures; the mode inside and on the border."""
+    generator = np.random.default_rng(seed)
+    name, d = list(LOSSES)[seed % 4], 1 + seed % 3
+    X, y = table(name, int(generator.choice([1, 10, 60])), d, seed)
+    ball = Ball(
+        tuple(generator.normal(size=d)), float(generator.choice([0.3, 1.0, 4.0]))
+    )
+    gamma = float(10 ** generator.uniform(-3, 2))
+    target, bounds = posed(name, X, y, ball, 70, gamma=gamma)
+    drawn = sampler(target, bounds, n_proposals=4000, mixing=0.0, seed=seed)
+    drawn.draw(1)
+    assert -np.inf < drawn.max_log_acceptance <= 1e-9 * max(1.0, gamma)
+
+
 class CountingSource:
     """A seeded source that records how many bytes each call asked for."""
 
