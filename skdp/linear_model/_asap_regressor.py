@@ -157,7 +157,7 @@ class ASAPRegressor(RegressorMixin, PosteriorMixin, BaseEstimator):
 
     References
     ----------
-    Lin, Ma, Wang, Redberg & Bu, Tractable MCMC for private learning with pure and
+    Lin, Ma, Wang and others, Tractable MCMC for private learning with pure and
     Gaussian differential privacy, ICLR 2024. Gopi, Lee & Liu, Private convex
     optimization via exponential mechanism, COLT 2022.
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,6 +26,7 @@ from skdp.linear_model._posterior_release import (
 )
 from skdp.linear_model._posterior_settings import (
     PosteriorSettings,
+    Route,
     read_posterior_settings,
 )
 from skdp.linear_model._progress import WRAPPERS, CallbackSupportMixin, Tasks
@@ -85,6 +87,12 @@ class PosteriorMixin(CallbackSupportMixin, PrivateEstimatorMixin):
         """Return the rows of the fit; refuse too many columns before reading any."""
         ball, encoder = settings.linear.ball, settings.losses.encoder
         _check_width(settings, _n_columns(X))
+        if settings.route is Route.BOUNDED and sp.issparse(X):
+            raise ValueError(
+                "constant_time=True needs dense rows, got a sparse X: time spent on it "
+                "tells how many entries it has. Allowed: an array or a DataFrame. "
+                "Convert X with X.toarray(), or use constant_time=False."
+            )
         if isinstance(encoder, Targets):
             rows = enter_numeric_training(self, X, y, ball, encoder)
         else:

@@ -79,7 +79,7 @@ def fit_loss(
     >>> rows = PrivateRows(
     ...     as_row_blocks(np.array([[1.0], [0.2]]), np.array([1.0, 1.0])), L2Ball(1.0))
     >>> fit_loss(mechanism, np.array([[0.5], [0.7]]), rows).round(3)
-    array([0.847, 0.148])
+    array([0.846, 0.148])
     """
     if isinstance(mechanism, BoundedPosterior):
         return _bounded_loss(mechanism, len(draws), rows, rho)

@@ -3,7 +3,9 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 
 from skdp.exceptions import WeakGuaranteeWarning
 from skdp.linear_model import ASAPClassifier, ASAPRegressor, PosteriorSampler
@@ -263,6 +265,15 @@ def test_the_number_of_rows_is_read_under_replace_one_only():
     assert classifier(n_max=77, **kwargs).fit(X, y).mechanism_.n_rows == 77
     with pytest.raises(ValueError, match="rows"):
         classifier(n_max=39, **kwargs).fit(X, y)
+
+
+def test_constant_time_needs_dense_rows():
+    model = classifier(radius=0.5, constant_time=True, n_max=50)
+    for hold in (sp.csr_array, sp.csc_matrix):
+        with pytest.raises(ValueError, match="needs dense rows"):
+            model.fit(hold(X), y)
+    for hold in (np.float32, pd.DataFrame, np.ndarray.tolist):
+        assert np.isfinite(model.fit(hold(X), y).coef_).all()
 
 
 @pytest.mark.parametrize(
