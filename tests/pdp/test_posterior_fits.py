@@ -201,6 +201,27 @@ def test_centre_and_draws_lose_no_more_than_the_bound(loss, target):
                 assert bound <= m.guarantee.epsilon(0.0) * (1 + 1e-9)
 
 
+def test_the_loss_of_a_localized_fit_is_nearly_attained():
+    """Straight losses, the posterior at one end of its ball, and draws at the other."""
+    loss, n = HuberLoss(scale=0.3), 100
+    m = LocalizedPosterior.calibrate(
+        PureDP(1.0),
+        loss=loss,
+        radius=1.0,
+        n_coefficients=1,
+        alpha=0.6 * n,
+        max_radius=2.0,
+        n_draws=2,
+    )
+    data, more, asked = (rows([1.0] * k, [1.0] * k, loss) for k in (n, n + 1, 1))
+    ball = m.ball(np.array([-4.0]))
+    low = -4.0 - ball.radius
+    output = np.array([[-4.0], [low], [low]])
+    ratio = m.log_density_on(data)(output) - m.log_density_on(more)(output)
+    bound = fit_loss(m, output[1:], asked, center=output[0])[0]
+    assert 0.97 * bound < abs(ratio) <= bound <= 1.0
+
+
 def test_the_centre_costs_a_row_by_its_own_slope():
     m = localized(LogisticLoss(), PureDP(1.0)).center
     loss = center_loss(m, rows([1.0, 0.25, 0.0], [1.0, -1.0, 1.0], LogisticLoss()))
