@@ -57,7 +57,10 @@ class CoreTail:
         know that bend. So where the tail is heavy, the metric is the core's.
         """
         first = cls._least(target, theta, g, H)
-        if first is None or first.log_tail < first.core.log_mass + math.log(_RARE):
+        # a tilted core has lost the digits of its curvature, and a ball has 'gauss'
+        if first is None or first.core.tilt > 0.0:
+            return first
+        if first.log_tail < first.core.log_mass + math.log(_RARE):
             return first
         second = cls._least(target, theta, g, first.core.precision)
         found = [first] if second is None else [first, second]
