@@ -12,8 +12,10 @@ from skdp.mechanisms._gibbs_utility import (
     pure_gibbs_excess,
 )
 from skdp.mechanisms._k_norm import KNormMechanism
+from skdp.mechanisms._localized_posterior import LocalizedPosterior
 from skdp.mechanisms._noise import GaussianNoise, KNormNoise, NoiseLaw
 from skdp.mechanisms._objective_perturbation import ObjectivePerturbation
+from skdp.mechanisms._output_perturbation import OutputPerturbation
 from skdp.mechanisms._posterior_sampling import GibbsPosterior
 from skdp.mechanisms._smoothing import LatticeLaw, LatticeSmoothing
 
@@ -28,9 +30,11 @@ __all__ = [
     "KNormNoise",
     "LatticeLaw",
     "LatticeSmoothing",
+    "LocalizedPosterior",
     "Mechanism",
     "NoiseLaw",
     "ObjectivePerturbation",
+    "OutputPerturbation",
     "Release",
     "gaussian_gibbs_excess",
     "gibbs_excess",
