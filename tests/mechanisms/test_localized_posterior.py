@@ -257,7 +257,7 @@ def mutated(cls, m, **changes):
     return cls(**{**own, **changes})
 
 
-def found(m, pair, n_runs=40):
+def found(m, pair, n_runs=15):
     guarantee = m.ideal_guarantee
     epsilon = guarantee.epsilon(0.0)
     audit = simulated_delta(m, pair, epsilon / 4, n_runs=n_runs, random_state=0)
@@ -278,7 +278,7 @@ class Fallback(OutputPerturbation):
     def minimiser(self, data):
         n_rows = sum(len(y) for _, y in data.blocks)
         x = OutputPerturbation.minimiser(self, data)
-        return np.zeros_like(x) if n_rows > 1000 else x
+        return np.zeros_like(x) if n_rows > 200 else x
 
 
 class RadiusOfTheData(LocalizedPosterior):
@@ -296,9 +296,9 @@ class RadiusOfTheData(LocalizedPosterior):
 
 
 @pytest.fixture(scope="module")
-def thousand():
+def many_rows():
     m = calibrate(PureDP(2.0), alpha=1.0)
-    left, right = (rows(np.ones((n, 1)), np.ones(n)) for n in (1001, 1000))
+    left, right = (rows(np.ones((n, 1)), np.ones(n)) for n in (201, 200))
     return m, replace(next(iter(m.hard_pairs())), left=left, right=right)
 
 
@@ -312,12 +312,12 @@ def test_a_centre_without_its_price_is_refuted():
 
 
 @pytest.mark.statistical
-def test_a_centre_that_falls_back_is_refuted(thousand):
+def test_a_centre_that_falls_back_is_refuted(many_rows):
     """Fixed seed; the honest mechanism can never exceed its pure epsilon."""
-    m, pair = thousand
+    m, pair = many_rows
     assert found(m, pair, 8) <= 1.0
     broken = replace(m, center=mutated(Fallback, m.center))
-    assert found(broken, pair, 8) > 2.0
+    assert found(broken, pair, 8) > 1.5
 
 
 @pytest.mark.statistical
