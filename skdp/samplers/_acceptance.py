@@ -31,6 +31,9 @@ __all__ = ["EnvelopeBounds", "curvature_ratio"]
 DENSITY = 0.135
 #: What rounding may take from an acceptance.
 _ROUNDING = 1.0 - 1e-3
+#: Largest product of least tilt and B^2: the rounding of a mean squared distance then
+#: stays below the room that the tilt leaves.
+_MOST_ROUNDED = 5e-3
 #: An acceptance of less than e to minus this is none.
 _HOPELESS = 500.0
 _EPS = float(np.finfo(np.float64).eps)
@@ -225,7 +228,7 @@ class EnvelopeBounds:
     >>> bounds.smoothness, bounds.convexity, bounds.steepness
     (51.0, 1.0, 50.0)
     >>> round(bounds.acceptance(0.01), 4)
-    0.0187
+    0.0185
     """
 
     loss: Oscillating
@@ -253,12 +256,12 @@ class EnvelopeBounds:
 
     @property
     def tilt_product(self) -> float:
-        """Bound on nu B^2 for the best tilt."""
+        """Bound on nu B^2 for the tilt that is taken."""
         reach = self.ball.reach
         if isinstance(self.loss, SquaredLoss):
             reach = self.ball.center_norm  # the parabola is the loss
         pull = self.ball.radius * self._gradient_bound(reach)
-        half = 0.5 * len(self.ball.center)
+        half = 0.5 * (len(self.ball.center) + 2)
         return half + math.hypot(half, pull)
 
     @property
@@ -278,8 +281,8 @@ class EnvelopeBounds:
             Bound eta >= 0 on g'(theta^ - theta) over the ball, theta^ the point of
             expansion.
         """
-        if self.least_tilt * self.ball.radius**2 > 1.0:
-            return 0.0  # sums of so many rows lose all digits
+        if self.least_tilt * self.ball.radius**2 > _MOST_ROUNDED:
+            return 0.0  # sums of so many rows lose the digits that count
         r = curvature_ratio(
             self.loss,
             self.data_norm,

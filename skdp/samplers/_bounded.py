@@ -29,6 +29,8 @@ __all__ = ["BoundedSampler", "FixedEnvelope"]
 
 #: Halvings of the bracket of log nu, which spans less than e^70: to 1e-12.
 _BISECTIONS = 48
+#: Room that is left below B^2, relative to it, where the tilt is small.
+_ROOM = 1e-4
 #: Proposals held at once.
 _BLOCK = 2**12
 
@@ -91,13 +93,17 @@ class FixedEnvelope:
 def _tilted(
     g: FloatArray, A: FloatArray, point: FloatArray, bounds: EnvelopeBounds
 ) -> TiltedGaussian:
-    """Return the Gaussian whose mean squared distance from c is B^2, or less."""
+    """Return the Gaussian whose mean squared distance from c is B^2, or a bit less.
+
+    A bit, so that rounding cannot carry it beyond.
+    """
     ball = bounds.ball
     offset, B = point - ball.midpoint, ball.radius
     low, high = bounds.least_tilt, bounds.tilt_product / B**2
     for _ in range(_BISECTIONS):
         middle = math.sqrt(low * high)
-        too_far = _spread(_factor(A, middle), g, offset, middle) > B**2
+        room = min(_ROOM * B**2, 2.0 / middle)
+        too_far = _spread(_factor(A, middle), g, offset, middle) + room > B**2
         low, high = (middle, high) if too_far else (low, middle)
     factor = _factor(A, high)
     mean: FloatArray = -cho_solve((factor, True), g + high * offset)
