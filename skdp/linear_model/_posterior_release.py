@@ -9,11 +9,13 @@ from skdp._typing import FloatArray
 from skdp.accounting import Guarantee, PrivacyPart
 from skdp.linear_model._posterior_settings import PosteriorSettings, Route
 from skdp.linear_model._progress import Tasks, batch_sizes
-from skdp.mechanisms import GibbsPosterior
+from skdp.mechanisms import BoundedPosterior, GibbsPosterior, LocalizedPosterior
 from skdp.rows import PrivateRows
 from skdp.samplers import Ball, mala
 
 __all__ = ["Released", "calibrated", "count_tasks", "released"]
+
+PosteriorMechanism = GibbsPosterior | LocalizedPosterior | BoundedPosterior
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class Released:
     grade: str
 
 
-def calibrated(settings: PosteriorSettings, rows: PrivateRows) -> Any:
+def calibrated(settings: PosteriorSettings, rows: PrivateRows) -> PosteriorMechanism:
     """Return the mechanism whose draws together meet the target."""
     d, target, n = rows.n_coefficients, settings.linear.target, settings.n_samples
     common: dict[str, Any] = {
@@ -42,8 +44,6 @@ def calibrated(settings: PosteriorSettings, rows: PrivateRows) -> Any:
         "alpha": settings.linear.alpha,
     }
     if settings.route is Route.LOCALIZED:
-        from skdp.mechanisms._localized_posterior import LocalizedPosterior
-
         return LocalizedPosterior.calibrate(
             target, max_radius=settings.radius, n_draws=n, **common
         )
@@ -51,8 +51,6 @@ def calibrated(settings: PosteriorSettings, rows: PrivateRows) -> Any:
     common["ball"] = None if radius is None else Ball.around_zero(d, radius)
     if settings.route is Route.PLAIN:
         return GibbsPosterior.calibrate(target, **common)
-    from skdp.mechanisms._bounded_posterior import BoundedPosterior
-
     n_rows = settings.n_max
     if n_rows is None:  # replace-one: the number of rows is public
         n_rows = sum(y.size for _, y in rows.blocks)
@@ -67,15 +65,17 @@ def count_tasks(settings: PosteriorSettings) -> int:
 
 
 def released(
-    mechanism: Any, settings: PosteriorSettings, rows: PrivateRows, tasks: Tasks
+    mechanism: PosteriorMechanism,
+    settings: PosteriorSettings,
+    rows: PrivateRows,
+    tasks: Tasks,
 ) -> Released:
     """Make all the draws that were paid for."""
-    release = {
-        Route.PLAIN: _plain,
-        Route.LOCALIZED: _localized,
-        Route.BOUNDED: _bounded,
-    }[settings.route]
-    return release(mechanism, settings, rows, tasks)
+    if isinstance(mechanism, LocalizedPosterior):
+        return _localized(mechanism, settings, rows, tasks)
+    if isinstance(mechanism, BoundedPosterior):
+        return _bounded(mechanism, settings, rows, tasks)
+    return _plain(mechanism, settings, rows, tasks)
 
 
 def _plain(
@@ -96,11 +96,14 @@ def _plain(
 
 
 def _localized(
-    mechanism: Any, settings: PosteriorSettings, rows: PrivateRows, tasks: Tasks
+    mechanism: LocalizedPosterior,
+    settings: PosteriorSettings,
+    rows: PrivateRows,
+    tasks: Tasks,
 ) -> Released:
     with tasks.task("centre"):
         center = mechanism.center.release(rows, settings.source).output
-    posterior: GibbsPosterior = mechanism.posterior(center)
+    posterior = mechanism.posterior(center)
     of_draws = _part_of_draws("GibbsPosterior", posterior, settings.n_samples)
     of_center = PrivacyPart("OutputPerturbation", mechanism.center.guarantee, "centre")
     return Released(
@@ -114,7 +117,10 @@ def _localized(
 
 
 def _bounded(
-    mechanism: Any, settings: PosteriorSettings, rows: PrivateRows, tasks: Tasks
+    mechanism: BoundedPosterior,
+    settings: PosteriorSettings,
+    rows: PrivateRows,
+    tasks: Tasks,
 ) -> Released:
     with tasks.task("draws"):
         found = mechanism.release_many(rows, settings.n_samples, settings.source)
@@ -124,7 +130,7 @@ def _bounded(
         draws=np.stack([release.output for release in found]),
         guarantee=mechanism.guarantee_of(settings.n_samples),
         parts=(_part_of_draws("BoundedPosterior", mechanism, settings.n_samples),),
-        grade="numerically certified",
+        grade=mechanism.grade,
     )
 
 
@@ -132,7 +138,9 @@ def _grade(settings: PosteriorSettings) -> str:
     return "heuristic" if settings.heuristic else "proved"
 
 
-def _part_of_draws(name: str, mechanism: Any, n_draws: int) -> PrivacyPart:
+def _part_of_draws(
+    name: str, mechanism: GibbsPosterior | BoundedPosterior, n_draws: int
+) -> PrivacyPart:
     note = "1 draw" if n_draws == 1 else f"{n_draws} draws"
     return PrivacyPart(name, mechanism.guarantee_of(n_draws), note)
 

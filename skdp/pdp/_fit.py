@@ -13,10 +13,12 @@ import numpy as np
 
 from skdp._typing import FloatArray
 from skdp.accounting import PureDP
-from skdp.mechanisms import GibbsPosterior
-from skdp.mechanisms._bounded_posterior import BoundedPosterior
-from skdp.mechanisms._localized_posterior import LocalizedPosterior
-from skdp.mechanisms._output_perturbation import OutputPerturbation
+from skdp.mechanisms import (
+    BoundedPosterior,
+    GibbsPosterior,
+    LocalizedPosterior,
+    OutputPerturbation,
+)
 from skdp.pdp._posterior import row_oscillations
 from skdp.pdp._posterior_draws import (
     draws_loss,

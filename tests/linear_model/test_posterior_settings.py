@@ -10,9 +10,7 @@ import scipy.sparse as sp
 from skdp.exceptions import WeakGuaranteeWarning
 from skdp.linear_model import ASAPClassifier, ASAPRegressor, PosteriorSampler
 from skdp.losses import HuberLoss, LogisticLoss, SquaredLoss
-from skdp.mechanisms import GibbsPosterior
-from skdp.mechanisms._bounded_posterior import BoundedPosterior
-from skdp.mechanisms._localized_posterior import LocalizedPosterior
+from skdp.mechanisms import BoundedPosterior, GibbsPosterior, LocalizedPosterior
 
 BOUNDS = (-10.0, 10.0)
 

@@ -8,9 +8,7 @@ from scipy.special import logsumexp
 
 from skdp.accounting import ApproximateDP, PureDP
 from skdp.losses import HuberLoss, LogCoshLoss, LogisticLoss, SquaredLoss
-from skdp.mechanisms import GibbsPosterior
-from skdp.mechanisms._bounded_posterior import BoundedPosterior
-from skdp.mechanisms._localized_posterior import LocalizedPosterior
+from skdp.mechanisms import BoundedPosterior, GibbsPosterior, LocalizedPosterior
 from skdp.pdp import center_loss, draws_loss, fit_loss, posterior_loss
 from skdp.random import as_random_source
 from skdp.rows import L2Ball, PrivateRows, Targets, as_row_blocks
