@@ -31,11 +31,6 @@ class LossSettings:
     loss: Oscillating
     encoder: Labels | Targets | None
 
-    @property
-    def is_numeric(self) -> bool:
-        """Whether the targets are numbers."""
-        return isinstance(self.encoder, Targets)
-
     def has_bounded_slope(self, ball: L2Ball) -> bool:
         """Tell whether one row's gradient is bounded on the whole space."""
         return bool(np.isfinite(self.loss.constants(ball.radius).lipschitz))

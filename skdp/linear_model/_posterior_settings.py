@@ -49,11 +49,6 @@ class PosteriorSettings:
         """Where the randomness comes from."""
         return self.linear.source
 
-    @property
-    def is_pure(self) -> bool:
-        """Whether delta is 0."""
-        return self.linear.delta == 0.0
-
 
 def read_posterior_settings(estimator: Any) -> PosteriorSettings:
     """Check the constructor parameters of ``estimator``; read no data."""
