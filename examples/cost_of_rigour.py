@@ -78,6 +78,8 @@ def main() -> None:
         xlabel="coefficients",
         ylabel="evaluations of the posterior for one draw",
     )
+    axis.set_xticks(DIMENSIONS, labels=[str(d) for d in DIMENSIONS])
+    axis.minorticks_off()
     axis.legend(frameon=False)
     figure.savefig(path, dpi=150)
     plt.close(figure)
