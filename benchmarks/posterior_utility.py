@@ -262,7 +262,7 @@ def main():
     pure = report(
         "Pure DP; size is epsilon",
         pure_line,
-        (1.0,) if options.quick else (0.1, 1.0, 4.0),
+        (1.0,) if options.quick else (1.0, 4.0),
         problems,
         effort,
         [*names, "localized"],
