@@ -20,6 +20,8 @@ from skdp.solvers import Objective
 
 __all__ = ["GibbsTarget"]
 
+#: Labels, margins of shape (rows, points), and which points these are.
+_Piece = tuple[FloatArray, FloatArray, slice]
 #: Margins formed at once: a block of rows times this many columns stays in cache.
 _MARGINS = 2**16
 
@@ -89,15 +91,24 @@ class GibbsTarget:
 
     def blocks(self) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Yield clipped dense rows with their constant, and labels."""
-        table = self._objective.table
-        d = table.n_features
-        for x, y, f in table:
-            dense = x if isinstance(x, np.ndarray) else x.toarray()
-            out = np.empty((dense.shape[0], self.n_coefficients))
-            # the table keeps its factors in units of a power of two: exact
-            np.multiply(dense, (f * table.unit)[:, None], out=out[:, :d])
-            out[:, d:] = table.constant * table.unit
+        d = self._objective.table.n_features
+        for x, y, f in self._raw_blocks():
+            out = np.empty((x.shape[0], self.n_coefficients))
+            np.multiply(x, f[:, None], out=out[:, :d])
+            out[:, d:] = self._constant
             yield out, y
+
+    def _raw_blocks(self) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
+        """Yield dense rows, labels, and the factors that clip the rows."""
+        table = self._objective.table
+        for x, y, f in table:
+            # the table keeps its factors in units of a power of two: exact
+            yield x if isinstance(x, np.ndarray) else x.toarray(), y, f * table.unit
+
+    @property
+    def _constant(self) -> float:
+        table = self._objective.table
+        return table.constant * table.unit
 
     def potential(self, thetas: FloatArray) -> FloatArray:
         """Return J at each row of ``thetas``, shape (m, n_coefficients), in one pass.
@@ -105,15 +116,32 @@ class GibbsTarget:
         Points outside the ball are not treated specially.
         """
         total = np.zeros(thetas.shape[0])
-        columns = np.ascontiguousarray(thetas.T)
-        for x, y in self.blocks():
-            step = max(1, _MARGINS // max(1, x.shape[0]))
-            for start in range(0, total.size, step):
-                part = slice(start, start + step)
-                total[part] += self.loss.total(y, x @ columns[:, part])
+        # few points: clipping the margins is less work than clipping the rows
+        pieces = self._few if total.size <= self.n_coefficients else self._many
+        for y, margins, part in pieces(np.ascontiguousarray(thetas.T)):
+            total[part] += self.loss.total(y, margins)
         ridge = 0.5 * self.alpha * np.einsum("ij,ij->i", thetas, thetas)
         out: FloatArray = self.gamma * (total + ridge)
         return out
+
+    def _few(self, columns: FloatArray) -> Iterator[_Piece]:
+        """Yield labels and margins of all points, block by block."""
+        d = self._objective.table.n_features
+        # a row of the constants, or nothing
+        shift = self._constant * columns[d:].sum(axis=0)
+        for x, y, f in self._raw_blocks():
+            margins = x @ columns[:d]
+            margins *= f[:, None]
+            margins += shift
+            yield y, margins, slice(None)
+
+    def _many(self, columns: FloatArray) -> Iterator[_Piece]:
+        """Yield labels and margins of some points at once, block by block."""
+        for x, y in self.blocks():
+            step = max(1, _MARGINS // max(1, x.shape[0]))
+            for start in range(0, columns.shape[1], step):
+                part = slice(start, start + step)
+                yield y, x @ columns[:, part], part
 
     def gradient(self, theta: FloatArray) -> FloatArray:
         """Return the gradient of J."""

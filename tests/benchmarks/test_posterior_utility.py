@@ -30,9 +30,7 @@ def test_a_gaussian_draw_costs_half_a_dimension_over_the_temperature():
     found = excess(draw, 200)
     theory = PROBLEM.d / (2 * draw.inverse_temperature)
     assert found * PROBLEM.n == pytest.approx(theory, rel=0.2)
-    closed = gaussian_gibbs_excess(
-        PROBLEM.d, lipschitz=1.0, alpha=PROBLEM.alpha, mu=MU
-    )
+    closed = gaussian_gibbs_excess(PROBLEM.d, lipschitz=1.0, alpha=PROBLEM.alpha, mu=MU)
     assert theory == pytest.approx(closed, rel=0.06)
 
 
