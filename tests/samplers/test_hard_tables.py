@@ -99,9 +99,8 @@ def test_every_draw_of_many_coefficients_ends_inside(name, gamma):
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("d", [1, 2, 200])
 def test_every_draw_of_a_wider_search_ends_inside(d, name):
-    for X, place, gamma in itertools.product(
-        tables(d).values(), balls(d), TEMPERATURES
-    ):
+    gammas = TEMPERATURES if d < 200 else TEMPERATURES[::2]
+    for X, place, gamma in itertools.product(tables(d).values(), balls(d), gammas):
         if (d, place, gamma) not in SLOW:
             for y in labels(len(X)).values():
                 ends_inside(X, y, name, gamma, balls(d)[place])
