@@ -187,7 +187,7 @@ def plain(d, ball, envelope, seed):
 def test_rows_that_are_no_numbers_are_refused_without_naming_a_value(bad):
     X = np.full((3, 2), 123.456)
     X[1, 0] = bad
-    with pytest.raises(ValueError, match=r"(?i)finite|nan|infinit") as caught:
+    with pytest.raises(ValueError, match=r"(?i)finite|nan") as caught:
         draws(X, np.ones(3), "logistic", 1.0, None)
     assert "123" not in str(caught.value)
 
