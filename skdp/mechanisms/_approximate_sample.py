@@ -204,7 +204,8 @@ class ApproximateSample(Mechanism[FloatArray, FloatArray]):
         return self._joint(self.perturbation.ideal_guarantee)
 
     def _joint(self, step: Guarantee) -> Guarantee:
-        known = () if self.ideal is None else self.ideal.assumptions
+        free = ("the ideal law costs nothing (asserted)",)
+        known = free if self.ideal is None else self.ideal.assumptions
         texts = dict.fromkeys((*known, *self._assumptions()))
         total = step if self.ideal is None else _then(self.ideal, step)
         return replace(total, assumptions=tuple(texts), source=_SOURCE)

@@ -31,6 +31,7 @@ from skdp.losses import LogisticLoss, Oscillating, SquaredLoss
 from skdp.mechanisms._base import AdjacentPair, Mechanism, Release, require
 from skdp.mechanisms._bounded_guarantee import Coin, bounded_guarantee
 from skdp.mechanisms._posterior_sampling import GibbsPosterior
+from skdp.mechanisms._rows_fit import check_rows
 from skdp.random import RandomSource
 from skdp.rows import PrivateRows
 from skdp.rows._sparse import SparseBlocks
@@ -384,7 +385,7 @@ class BoundedPosterior(Mechanism[PrivateRows, FloatArray]):
             If the public shape or norm bound of ``data`` is not the mechanism's, the
             rows are sparse, or there are more than ``n_rows``.
         """
-        self.posterior._check_public(data)
+        check_rows(self.posterior, data)
         if isinstance(data.blocks, SparseBlocks):
             raise ValueError(
                 "the rows are sparse, and time spent on them tells how many entries "

@@ -35,6 +35,7 @@ from skdp.mechanisms._gibbs_calibration import TYPICAL_REACH, Ridge, pure_mu
 from skdp.mechanisms._k_norm import KNormMechanism
 from skdp.mechanisms._noise import GaussianNoise, KNormNoise
 from skdp.mechanisms._pushed_rows import pushed_row_pairs
+from skdp.mechanisms._rows_fit import check_rows
 from skdp.mechanisms._smoothing import LatticeSmoothing
 from skdp.random import RandomSource
 from skdp.rows import PrivateRows
@@ -310,7 +311,7 @@ class OutputPerturbation(Mechanism[PrivateRows, FloatArray]):
         -------
         ndarray of shape (n_coefficients,)
         """
-        self._check_public(data)
+        check_rows(self, data)
         objective = Objective(data, self.loss, self.alpha)
         # the other half of tau is for the rounding of the computed gradient
         tol = self.gradient_tol / 2
@@ -318,20 +319,6 @@ class OutputPerturbation(Mechanism[PrivateRows, FloatArray]):
             return minimise(objective, gradient_tol=tol).x
         center, radius = self.ball.midpoint, self.ball.radius
         return minimise_on_ball(objective, center, radius, mapping_tol=tol).x
-
-    def _check_public(self, data: PrivateRows) -> None:
-        if data.n_coefficients != self.n_coefficients:
-            raise ValueError(
-                f"the rows give {data.n_coefficients} coefficients, the mechanism was "
-                f"calibrated for n_coefficients={self.n_coefficients}. Calibrate it "
-                "for the shape of the data."
-            )
-        if data.ball.radius > self.radius:
-            raise ValueError(
-                f"the rows are bounded by {data.ball.radius:.6g}, the mechanism was "
-                f"calibrated for radius={self.radius:.6g}. Calibrate it for the norm "
-                "bound of the data."
-            )
 
     def noise(self, output: FloatArray, data: PrivateRows) -> FloatArray:
         """Recover the noise: output minus minimiser."""

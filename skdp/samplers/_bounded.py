@@ -194,6 +194,7 @@ class BoundedSampler:
         self._target, self._ball, self._source = target, bounds.ball, source
         self._n_proposals, self._mixing = n_proposals, mixing
         self.envelope = FixedEnvelope.fit(target, bounds, n_steps)
+        self._rise = target.rise_from(self.envelope.point)
         self.max_log_acceptance = -np.inf
 
     def draw(self, size: int) -> FloatArray:
@@ -243,8 +244,7 @@ class BoundedSampler:
             # the quadratic model is the potential: what is left is the tilt
             log_acceptance = tilt
         else:
-            rise = self._target.potential(points) - self.envelope.height
-            log_acceptance = height - rise
+            log_acceptance = height - self._rise(steps)
         inside = self._target.inside(points)
         log_acceptance = np.where(inside, log_acceptance, -np.inf)
         self.max_log_acceptance = max(

@@ -8,6 +8,7 @@ J        :math:`\gamma (F + \alpha|\theta|^2/2)`; the density is exp(-J) on the 
 gamma    inverse temperature                            -> ``inverse_temperature``
 """
 
+import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -22,6 +23,10 @@ __all__ = ["GibbsTarget"]
 
 #: Labels, margins of shape (rows, points), and which points these are.
 _Piece = tuple[FloatArray, FloatArray, slice]
+#: A loss that changes by less than this share of itself is followed by differences.
+_NARROW = 0.05
+#: Standard deviations of the ridge's own law that stand for the whole space.
+_SPREADS = 4.0
 #: Margins formed at once: a block of rows times this many columns stays in cache.
 _MARGINS = 2**16
 
@@ -142,6 +147,45 @@ class GibbsTarget:
             for start in range(0, columns.shape[1], step):
                 part = slice(start, start + step)
                 yield y, x @ columns[:, part], part
+
+    def rise_from(self, theta: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        """Return the function of steps, shape (m, d), ``J(theta + step) - J(theta)``.
+
+        Where one row's loss hardly changes over the domain, the difference of two sums
+        would round too much; differences are then summed, row by row. Which of the two
+        is done depends on public numbers alone.
+        """
+        if not self._is_narrow:
+            height = float(self.potential(theta[None])[0])
+            return lambda steps: self.potential(theta + steps) - height
+        return lambda steps: self._summed_rises(theta, steps)
+
+    @property
+    def _is_narrow(self) -> bool:
+        radius = self._objective.table.radius * self._objective.table.unit
+        ball, d = self.ball, self.n_coefficients
+        width = _SPREADS * math.sqrt(d / self.gamma / self.alpha)
+        center, width = (
+            (0.0, width) if ball is None else (ball.center_norm, ball.radius)
+        )
+        most = self.loss.oscillation(radius, center_norm=center, radius=width)
+        target = np.array([-getattr(self.loss, "target_bound", 1.0)])
+        value = float(self.loss.value(target, np.array([radius * center]))[0])
+        return most < _NARROW * value
+
+    def _summed_rises(self, theta: FloatArray, steps: FloatArray) -> FloatArray:
+        total = np.zeros(steps.shape[0])
+        columns = np.ascontiguousarray(steps.T)
+        for x, y in self.blocks():
+            t = (x @ theta)[:, None]
+            width = max(1, _MARGINS // max(1, x.shape[0]))
+            for start in range(0, total.size, width):
+                part = slice(start, start + width)
+                rises = self.loss.rise(y[:, None], t, x @ columns[:, part])
+                total[part] += rises.sum(axis=0)
+        ridge = steps @ theta + 0.5 * np.einsum("ij,ij->i", steps, steps)
+        out: FloatArray = self.gamma * (total + self.alpha * ridge)
+        return out
 
     def gradient(self, theta: FloatArray) -> FloatArray:
         """Return the gradient of J."""
