@@ -1,6 +1,5 @@
 """What the estimators that draw from a posterior share: fit, publish, and tell."""
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar
@@ -11,7 +10,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._typing import FloatArray, MatrixLike
-from skdp._validation import check_real
+from skdp._validation import check_real, warn
 from skdp.accounting import PrivacySpent
 from skdp.exceptions import NotForReleaseWarning, UncertifiedPrivacyWarning
 from skdp.linear_model._base import PrivateEstimatorMixin
@@ -29,16 +28,15 @@ from skdp.linear_model._posterior_settings import (
     Route,
     read_posterior_settings,
 )
-from skdp.linear_model._progress import WRAPPERS, CallbackSupportMixin, Tasks
+from skdp.linear_model._progress import CallbackSupportMixin, Tasks
 from skdp.pdp import fit_loss
 from skdp.rows import L2Ball, Labels, PrivateRows, RowBlocks, Targets
+from skdp.rows._sparse import SparseBlocks
 
 __all__ = ["PosteriorMixin"]
 
 #: Beyond this many coefficients exact draws may take longer than anybody waits.
 _MOST_COEFFICIENTS = 200
-#: Frames between a warning and whoever called fit: _warn, _fit, fit and its wrappers.
-_CALLER = 4 + WRAPPERS
 
 
 class PosteriorMixin(CallbackSupportMixin, PrivateEstimatorMixin):
@@ -68,11 +66,18 @@ class PosteriorMixin(CallbackSupportMixin, PrivateEstimatorMixin):
     )
 
     def _fit(self, X: MatrixLike, y: MatrixLike) -> None:
-        """Check, calibrate, draw, and publish."""
+        """Check, and fit as a whole or not at all."""
         settings = read_posterior_settings(self)
-        tasks = Tasks(self, count_tasks(settings))
+        with self._whole_fit():
+            self._fit_checked(X, y, settings)
+
+    def _fit_checked(
+        self, X: MatrixLike, y: MatrixLike, settings: PosteriorSettings
+    ) -> None:
+        """Calibrate, draw, and publish."""
         rows, encoder = self._enter(X, y, settings)
         mechanism = calibrated(settings, rows)
+        tasks = Tasks(self, count_tasks(settings, mechanism))
         release = released(mechanism, settings, rows, tasks)
         self._publish_draws(release, encoder, settings.linear.ball)
         self._publish(
@@ -87,17 +92,13 @@ class PosteriorMixin(CallbackSupportMixin, PrivateEstimatorMixin):
         """Return the rows of the fit; refuse too many columns before reading any."""
         ball, encoder = settings.linear.ball, settings.losses.encoder
         _check_width(settings, _n_columns(X))
-        if settings.route is Route.BOUNDED and sp.issparse(X):
-            raise ValueError(
-                "constant_time=True needs dense rows, got a sparse X: time spent on it "
-                "tells how many entries it has. Allowed: an array or a DataFrame. "
-                "Convert X with X.toarray(), or use constant_time=False."
-            )
+        _check_dense(settings, sp.issparse(X))
         if isinstance(encoder, Targets):
             rows = enter_numeric_training(self, X, y, ball, encoder)
         else:
             rows, encoder = enter_training(self, X, y, ball, encoder)
         _check_width(settings, rows.blocks.n_features)
+        _check_dense(settings, isinstance(rows.blocks, SparseBlocks))
         return rows, encoder
 
     def _publish_draws(
@@ -226,6 +227,16 @@ def _check_width(settings: PosteriorSettings, n_features: int) -> None:
         )
 
 
+def _check_dense(settings: PosteriorSettings, is_sparse: bool) -> None:
+    if settings.route is Route.BOUNDED and is_sparse:
+        raise ValueError(
+            "constant_time=True needs dense rows, got a sparse X: time spent on it "
+            "tells how many entries it has. Allowed: an array, or a DataFrame of dense "
+            "columns. Convert X with X.toarray(), or a frame with "
+            "X.sparse.to_dense(); or use constant_time=False."
+        )
+
+
 def _spent(
     release: Released, settings: PosteriorSettings, encoder: Labels | Targets
 ) -> PrivacySpent:
@@ -256,18 +267,16 @@ def _about(encoder: Labels | Targets, *, declared: bool) -> str:
 def _warn(settings: PosteriorSettings) -> None:
     """Say aloud what keeps a fit from being published as private."""
     if settings.heuristic:
-        warnings.warn(
+        warn(
             "sampler='mala' draws approximately, and how far the law of its draws is "
             "from the private one is not known: epsilon is not certified. Use "
             "sampler='auto' for exact draws.",
             UncertifiedPrivacyWarning,
-            stacklevel=_CALLER,
         )
     if settings.source.seeded:
-        warnings.warn(
+        warn(
             "the noise came from random_state, so whoever knows it can subtract "
             "the noise: this fit is for tests, not for release. Leave "
             "random_state=None to publish.",
             NotForReleaseWarning,
-            stacklevel=_CALLER,
         )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from skdp._typing import FloatArray
 from skdp.accounting import Guarantee, PrivacyPart
@@ -44,24 +45,55 @@ def calibrated(settings: PosteriorSettings, rows: PrivateRows) -> PosteriorMecha
         "alpha": settings.linear.alpha,
     }
     if settings.route is Route.LOCALIZED:
-        return LocalizedPosterior.calibrate(
+        mechanism = LocalizedPosterior.calibrate(
             target, max_radius=settings.radius, n_draws=n, **common
         )
+        if settings.must_localize or mechanism.narrows:
+            return mechanism
     radius, common = settings.radius, common | {"n_releases": n}
     common["ball"] = None if radius is None else Ball.around_zero(d, radius)
-    if settings.route is Route.PLAIN:
+    if settings.route is not Route.BOUNDED:
         return GibbsPosterior.calibrate(target, **common)
-    n_rows = settings.n_max
-    if n_rows is None:  # replace-one: the number of rows is public
-        n_rows = sum(y.size for _, y in rows.blocks)
-    return BoundedPosterior.calibrate(target, n_rows=n_rows, **common)
+    n_rows = _n_rows(settings, rows)
+    try:
+        return BoundedPosterior.calibrate(target, n_rows=n_rows, **common)
+    except ValueError as error:  # of public numbers alone
+        raise ValueError(
+            "constant_time=True would take too much work, or an amount that cannot be "
+            f"bounded, got loss={settings.losses.name}, radius={radius:g} and "
+            f"{n_rows} rows at most. Allowed: a loss that bends everywhere on the ball "
+            "('huber' does within its scale only), few columns, and a small radius. "
+            "Choose a smaller radius, another loss, or constant_time=False."
+        ) from error
 
 
-def count_tasks(settings: PosteriorSettings) -> int:
+def _n_rows(settings: PosteriorSettings, rows: PrivateRows) -> int:
+    """Return the public number of rows, or bound on it, of a fit of public work."""
+    n_rows = 0
+    for x, y in rows.blocks:
+        if sp.issparse(x):
+            raise ValueError(
+                "constant_time=True needs dense rows, got sparse blocks: time spent on "
+                "them tells how many entries they have. Allowed: dense blocks. Convert "
+                "them with toarray(), or use constant_time=False."
+            )
+        n_rows += y.size
+    if settings.n_max is None:  # replace-one: the number itself is public
+        return n_rows
+    if n_rows > settings.n_max:
+        raise ValueError(
+            f"X has more rows than constant_time was promised for, got "
+            f"n_max={settings.n_max}. Allowed: at most n_max rows, in every data set. "
+            "Raise n_max, from public knowledge."
+        )
+    return settings.n_max
+
+
+def count_tasks(settings: PosteriorSettings, mechanism: PosteriorMechanism) -> int:
     """Return the number of tasks of a fit, a public number."""
     at_once = settings.heuristic or settings.route is Route.BOUNDED
     n_batches = 1 if at_once else len(batch_sizes(settings.n_samples))
-    return n_batches + (settings.route is Route.LOCALIZED)
+    return n_batches + isinstance(mechanism, LocalizedPosterior)
 
 
 def released(

@@ -49,6 +49,8 @@ __all__ = ["LocalizedPosterior"]
 
 #: Probability with which the ball holds the centre's noise, and a draw's spread.
 _COVERED = 0.99
+#: Share of the largest radius at which a ball of half the price is worth its centre.
+_NARROW = 0.25
 _SOURCE = "localized posterior, docs/proofs/localized_posterior.md"
 
 
@@ -255,7 +257,9 @@ class LocalizedPosterior(Mechanism[PrivateRows, FloatArray]):
             {\sqrt{\gamma(B)\,\mathrm{curv}}} ,
 
         q the :attr:`noise_radius`. The right side is concave in B, so one crossing is
-        all there is, or none.
+        all there is, or none. The ball is around the centre, moved to within
+        ``max_radius`` of zero where it lies beyond. Where q is ``max_radius`` or more,
+        a centre is nothing but noise, and the ball is the one around zero.
 
         Parameters
         ----------
@@ -267,18 +271,32 @@ class LocalizedPosterior(Mechanism[PrivateRows, FloatArray]):
         Ball
         """
         noise, largest = self.noise_radius, self.max_radius
+        if noise >= largest:
+            return Ball.around_zero(self.n_coefficients, largest)
+        length = float(np.linalg.norm(center))
+        middle = tuple(center * min(1.0, largest / length) if length > 0.0 else center)
         width = math.sqrt(self.n_coefficients) + math.sqrt(-2.0 * math.log1p(-_COVERED))
 
         def room(radius: float) -> float:
             """Return how much larger than needed the radius is."""
-            gamma = self._on(Ball(tuple(center), radius)).inverse_temperature
+            gamma = self._on(Ball(middle, radius)).inverse_temperature
             return radius - noise - width / math.sqrt(gamma * self.curvature)
 
-        if noise >= largest or room(largest) <= 0.0:
-            return Ball(tuple(center), largest)
+        if room(largest) <= 0.0:
+            return Ball(middle, largest)
         # a relative accuracy alone: the scale of B is not known before
         root = brentq(room, noise, largest, xtol=1e-300, rtol=1e-14, disp=False)
-        return Ball(tuple(center), float(root))
+        return Ball(middle, float(root))
+
+    @property
+    def narrows(self) -> bool:
+        """Whether the ball of the draws is a fourth of ``max_radius`` or less.
+
+        For a centre at zero, so by public numbers alone. Otherwise the whole target is
+        better spent on draws from the ball of ``max_radius`` around zero.
+        """
+        at_zero = self.ball(np.zeros(self.n_coefficients))
+        return at_zero.radius <= _NARROW * self.max_radius
 
     def posterior(self, center: FloatArray) -> GibbsPosterior:
         """Return the mechanism of one draw, given the centre.
