@@ -186,8 +186,11 @@ class PrivacySpent:
         return f"epsilon={round_up(self.epsilon)} at delta={self.delta:g}"
 
     def _remarks(self) -> list[str]:
-        relation = [] if self.adjacency is None else [str(self.adjacency)]
-        remarks = [*relation, "no guarantee" if self.leaks else self.grade]
+        remarks = [] if self.adjacency is None else [str(self.adjacency)]
+        if self.leaks:
+            remarks.append("no guarantee")
+        elif self.grade != "heuristic":  # the caveat says it
+            remarks.append(self.grade)
         if self._caveat:
             remarks.append(self._caveat)
         return remarks
@@ -221,13 +224,24 @@ class PrivacySpent:
             ("arithmetic", self.claim),
             ("assumes", "; ".join(self.assumptions) or "nothing"),
         ]
-        rows += [(part.name, _describe(part)) for part in self.parts]
+        rows += [(part.name, self._describe(part)) for part in self.parts]
         body = "".join(
             f'<tr><th scope="row">{html.escape(name)}</th>'
             f"<td>{html.escape(text)}</td></tr>"
             for name, text in rows
         )
         return f"<table><caption>Privacy spent</caption><tbody>{body}</tbody></table>"
+
+    def _describe(self, part: PrivacyPart) -> str:
+        """Say what a part cost at the delta asked; its curve fills a page."""
+        if part.guarantee is None:
+            text = "no guarantee"
+        else:
+            epsilon = round_up(_epsilon_at(part.guarantee, self.delta))
+            text = f"epsilon={epsilon} at delta={self.delta:g}"
+            if self.grade == "heuristic":
+                text += " if the draws were exact"
+        return f"{text} ({part.note})" if part.note else text
 
     def to_json(self) -> str:
         """Return a text from which :meth:`from_json` rebuilds the same value exactly.
@@ -290,8 +304,3 @@ class PrivacySpent:
 
 def _guarantee_or_none(record: Any) -> Guarantee | None:
     return None if record is None else guarantee_from_record(record)
-
-
-def _describe(part: PrivacyPart) -> str:
-    text = "no guarantee" if part.guarantee is None else repr(part.guarantee)
-    return f"{text} ({part.note})" if part.note else text

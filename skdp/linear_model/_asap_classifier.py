@@ -32,39 +32,47 @@ class ASAPClassifier(ClassifierMixin, PosteriorMixin, BaseEstimator):
     delta : float, default=0.0
         0 selects pure draws; a value in (0, 1) Gaussian ones, which need no ball.
     data_norm : float, default=1.0
-        Bound on the L2 norm of a row of X, per row, in the units of X. Longer rows are
-        clipped to it in ``fit`` (not in ``predict``). It is public: never choose it by
-        looking at the data.
+        Bound on the L2 norm of a row of X, per row, in the units of X, from 1e-20 to
+        1e20. Longer rows are clipped to it in ``fit`` (not in ``predict``). It is
+        public: never choose it by looking at the data.
     classes : list of two labels, default=None
         The public label set, as it stands in ``y`` (``[0, 1]`` inside meta-estimators
         that encode labels). None reads it from ``y``, warns, and records the
-        assumption. Rows whose label is not in it, or is missing, get weight zero.
+        assumption. Rows whose label is not in it get weight zero; NaN in y is an
+        error.
     alpha : float or "auto", default="auto"
-        Ridge on the *sum* of the losses (``1 / C`` in scikit-learn). ``"auto"`` makes
-        the posterior of no rows about as wide as the ball.
+        Ridge on the *sum* of the losses, ``1 / C`` in scikit-learn; from 1e-12 to 1e12
+        times the square of ``data_norm``. ``"auto"`` makes the posterior of no rows
+        about as wide as the ball or, where there is none, as 3 over the norm of a row.
     radius : float or "auto", default="auto"
         Radius of a public ball of coefficient vectors, intercept over
-        ``intercept_scaling_`` included. ``"auto"`` is the whole space for
-        ``delta > 0``, and a ball around a private centre otherwise.
+        ``intercept_scaling_`` included; from 1e-6 to 1e6 over ``data_norm``. ``"auto"``
+        is the whole space for ``delta > 0``, and 3 over ``data_norm`` otherwise.
     localize : bool or "auto", default="auto"
-        Whether half of the budget buys a private centre for a smaller ball, within
-        ``radius`` of zero (3 over ``data_norm`` when that is ``"auto"``). ``"auto"`` is
-        True for pure draws without a radius, and False otherwise.
+        Whether half of the budget buys a private centre, around which the draws have a
+        smaller ball, within ``radius`` of zero (3 over ``data_norm`` when that is
+        ``"auto"``). ``"auto"`` does so for pure draws without a radius where public
+        numbers tell that the ball becomes at least four times smaller.
     sampler : {"auto", "exact", "mala"}, default="auto"
         ``"auto"`` draws exactly, and refuses more than 200 coefficients; ``"exact"``
-        draws however long it takes. ``"mala"`` is a heuristic: the fit warns and
-        ``privacy_spent_.epsilon`` is nan.
+        draws however long it takes. ``"mala"`` is a heuristic, and hundreds of times
+        slower on small tables: the fit warns, ``privacy_spent_.epsilon`` is nan, and
+        ``privacy_spent_.nominal_epsilon`` is what exact draws would have cost.
     n_samples : int, default=1
-        How many draws, all made and paid for in ``fit``.
+        How many draws, all made and paid for in ``fit``; from 1 to 100,000, and
+        ``epsilon / n_samples`` at least 1e-9.
     constant_time : bool, default=False
-        Whether the work of a fit is a public number. Needs a radius, and
-        ``adjacency="replace-one"`` or ``n_max``.
+        Whether the work of a fit is a public number. Needs a radius, dense X, exact
+        draws, no ``localize``, and ``adjacency="replace-one"`` or ``n_max``. Where the
+        work would be too much, the fit is refused.
     n_max : int, default=None
-        Public bound on the number of rows, for ``constant_time``.
+        Public bound on the number of rows, for ``constant_time`` only; more rows are
+        an error.
     fit_intercept : bool, default=True
         Whether to add a constant column. It is penalised and counted in the norm.
     intercept_scaling : float or "auto", default="auto"
-        Value of the constant column; ``"auto"`` is half of ``data_norm``.
+        Value of the constant column, from 1e-3 to 1e3 times ``data_norm``; ``"auto"``
+        is half of it.
     adjacency : {"add-remove", "replace-one"}, default="add-remove"
         Neighbouring relation of the guarantee.
     random_state : int, Generator, RandomState or None, default=None
@@ -84,7 +92,7 @@ class ASAPClassifier(ClassifierMixin, PosteriorMixin, BaseEstimator):
     draws_ : ndarray of shape (n_samples, n_coefficients)
         The same in the mechanism's coordinates: the intercept's last, divided by
         ``intercept_scaling_``; released.
-    classes_ : ndarray of shape (2,)
+    classes_ : ndarray of shape (2,), or (1,) where y held one label
         The labels, sorted; public or assumed so.
     inverse_temperature_ : float
         Factor of the objective in the log density of a draw; public.
@@ -282,6 +290,7 @@ class ASAPClassifier(ClassifierMixin, PosteriorMixin, BaseEstimator):
         -------
         log_odds : ndarray of shape (n_samples,)
             Positive for ``classes_[1]``; ``X @ coef_ + intercept_`` with one draw.
+            Where y held one label, the sign says nothing.
         """
         check_is_fitted(self)
         if len(self.samples_) == 1:  # the margin itself, to the last digit

@@ -33,50 +33,62 @@ class PosteriorSampler(PosteriorMixin, BaseEstimator):
         its ``target_bound``.
     classes : list of two labels, default=None
         For labels: the public label set, as it stands in ``y``. None reads it from
-        ``y``, warns, and records the assumption. Rows whose label is not in it, or is
-        missing, get weight zero.
+        ``y``, warns, and records the assumption. Rows whose label is not in it get
+        weight zero; NaN in y is an error. Refused with numeric targets.
     bounds_y : tuple (low, high), default=None
-        Public range of the targets, in the units of y; required for
-        numeric targets. Those beyond it are clipped to it in ``fit``. Never choose it
-        by looking at the data.
+        Public range of the targets, in the units of y; required for numeric targets,
+        refused with labels. Those beyond it are clipped to it in ``fit``. Never choose
+        it by looking at the data.
     scale : float or "auto", default="auto"
         Residual beyond which the Huber and log-cosh losses are nearly linear, in the
-        units of y; ``"auto"`` is a quarter of the range.
+        units of y, from 1e-6 to 1e3 times half the range; ``"auto"`` is a quarter of
+        the range. Refused with other losses.
     epsilon : float, default=1.0
         Privacy loss bound in nats, from 1e-9 to 1e3, for the whole ``fit``: all
         ``n_samples`` draws together, the centre and the intercept included.
     delta : float, default=0.0
         0 selects pure draws; a value in (0, 1) Gaussian ones, which need no ball.
     data_norm : float, default=1.0
-        Bound on the L2 norm of a row of X, per row, in the units of X. Longer rows are
-        clipped to it in ``fit`` (not in ``predict``). It is public: never choose it by
-        looking at the data.
+        Bound on the L2 norm of a row of X, per row, in the units of X, from 1e-20 to
+        1e20. Longer rows are clipped to it in ``fit``. It is
+        public: never choose it by looking at the data.
     alpha : float or "auto", default="auto"
-        Ridge on the *sum* of the losses (``1 / C`` in scikit-learn). ``"auto"`` makes
-        the posterior of no rows about as wide as the ball.
+        Ridge on the *sum* of the losses, ``1 / C`` or the alpha of ``Ridge`` in
+        scikit-learn; from 1e-12 to 1e12 times the square of ``data_norm``. It is one of
+        targets mapped to [-1, 1]. ``"auto"`` makes the posterior of no rows about as
+        wide as the ball or, where there is none, as 3 over the norm of a row.
     radius : float or "auto", default="auto"
         Radius of a public ball of coefficient vectors, intercept over
-        ``intercept_scaling_`` included. ``"auto"`` is the whole space for
-        ``delta > 0``, and a ball around a private centre otherwise.
+        ``intercept_scaling_`` included; from 1e-6 to 1e6 over ``data_norm``. With
+        numeric targets it is one of targets mapped to [-1, 1]: where y = a + b x, that
+        of b over half the range of ``bounds_y``. ``"auto"`` is the whole space for
+        ``delta > 0``, and 3 over ``data_norm`` otherwise.
     localize : bool or "auto", default="auto"
-        Whether half of the budget buys a private centre for a smaller ball, within
-        ``radius`` of zero (3 over ``data_norm`` when that is ``"auto"``). ``"auto"`` is
-        True for pure draws without a radius, and False otherwise.
+        Whether half of the budget buys a private centre, around which the draws have a
+        smaller ball, within ``radius`` of zero (3 over ``data_norm`` when that is
+        ``"auto"``). ``"auto"`` does so for pure draws without a radius where public
+        numbers tell that the ball becomes at least four times smaller.
     sampler : {"auto", "exact", "mala"}, default="auto"
         ``"auto"`` draws exactly, and refuses more than 200 coefficients; ``"exact"``
-        draws however long it takes. ``"mala"`` is a heuristic: the fit warns and
-        ``privacy_spent_.epsilon`` is nan.
+        draws however long it takes. ``"mala"`` is a heuristic, and hundreds of times
+        slower on small tables: the fit warns, ``privacy_spent_.epsilon`` is nan, and
+        ``privacy_spent_.nominal_epsilon`` is what exact draws would have cost.
     n_samples : int, default=1
-        How many draws, all made and paid for in ``fit``.
+        How many draws, all made and paid for in ``fit``; from 1 to 100,000, and
+        ``epsilon / n_samples`` at least 1e-9.
     constant_time : bool, default=False
-        Whether the work of a fit is a public number. Needs a radius, and
-        ``adjacency="replace-one"`` or ``n_max``.
+        Whether the work of a fit is a public number. Needs a radius, dense X, exact
+        draws, no ``localize``, and ``adjacency="replace-one"`` or ``n_max``. Where the
+        work would be too much, the fit is refused, and so is the Huber loss unless
+        all residuals of the ball are within its scale.
     n_max : int, default=None
-        Public bound on the number of rows, for ``constant_time``.
+        Public bound on the number of rows, for ``constant_time`` only; more rows are
+        an error.
     fit_intercept : bool, default=True
         Whether to add a constant column. It is penalised and counted in the norm.
     intercept_scaling : float or "auto", default="auto"
-        Value of the constant column; ``"auto"`` is half of ``data_norm``.
+        Value of the constant column, from 1e-3 to 1e3 times ``data_norm``; ``"auto"``
+        is half of it.
     adjacency : {"add-remove", "replace-one"}, default="add-remove"
         Neighbouring relation of the guarantee.
     random_state : int, Generator, RandomState or None, default=None
@@ -88,19 +100,18 @@ class PosteriorSampler(PosteriorMixin, BaseEstimator):
     coef_ : ndarray of shape (n_features,)
         Coefficients of the first draw in the units of y; released.
     intercept_ : float
-        Constant of the first draw in the units of y; released. The middle of
-        ``bounds_y`` where ``fit_intercept=False``.
+        Constant of the first draw in the units of y; released. Where
+        ``fit_intercept=False``, the middle of ``bounds_y``, or 0 with labels.
     samples_ : ndarray of shape (n_samples, n_features)
         Coefficients of all draws in the units of y; released.
     intercept_samples_ : ndarray of shape (n_samples,)
         Constants of all draws in the units of y; released.
     draws_ : ndarray of shape (n_samples, n_coefficients)
-        The same in the mechanism's coordinates: those of mapped
-        targets, the intercept's
-        coordinate last, divided by ``intercept_scaling_``; released.
+        The same in the mechanism's coordinates: those of mapped targets, the
+        intercept's coordinate last, divided by ``intercept_scaling_``; released.
     n_handed_out_ : int
         How many of them ``sample`` has handed out so far.
-    classes_ : ndarray of shape (2,)
+    classes_ : ndarray of shape (2,), or (1,) where y held one label
         With labels: sorted; public or assumed so.
     targets_ : Targets
         With numeric targets: the map from ``bounds_y`` to the scale of the loss;
@@ -255,6 +266,9 @@ class PosteriorSampler(PosteriorMixin, BaseEstimator):
     def sample(self, k: int = 1) -> FloatArray:
         """Hand out the next draws; they were paid for in ``fit``.
 
+        A draw predicts ``X @ draw[:d] + draw[d]``, d the number of columns of X. Labels
+        with ``fit_intercept=False`` have no constant, and their draws no ``draw[d]``.
+
         Parameters
         ----------
         k : int, default=1
@@ -262,9 +276,10 @@ class PosteriorSampler(PosteriorMixin, BaseEstimator):
 
         Returns
         -------
-        draws : ndarray of shape (k, n_features) or (k, n_features + 1)
-            One draw a row, in the units of y: the coefficients, and the constant last
-            where ``intercept_scaling_`` is not 0.
+        draws : ndarray of shape (k, n_features + 1), or (k, n_features)
+            One draw a row, in the units of y: the coefficients, and the constant last.
+            Numeric targets always have one: without an intercept it is the middle of
+            ``bounds_y``.
 
         Raises
         ------
@@ -275,15 +290,10 @@ class PosteriorSampler(PosteriorMixin, BaseEstimator):
         remedy = "Say how many draws to take."
         k = check_count("k", k, minimum=0, remedy=remedy)
         start, paid = self.n_handed_out_, len(self.samples_)
-        if k > paid - start:
-            raise BudgetExceededError(
-                f"{k} draws were asked for, got {paid - start} left of {paid} that "
-                f"were paid for. Allowed: up to {paid - start}. Fit with a larger "
-                "n_samples; its draws share epsilon."
-            )
+        _check_left(k, paid - start, paid)
         self._publish(n_handed_out_=start + k)
         columns = [self.samples_]
-        if self.intercept_scaling_ != 0.0:
+        if hasattr(self, "targets_") or self.intercept_scaling_ != 0.0:
             columns.append(self.intercept_samples_[:, None])
         return np.hstack(columns)[start : start + k]
 
@@ -294,3 +304,15 @@ class PosteriorSampler(PosteriorMixin, BaseEstimator):
             # no classifier, but two labels are all it takes
             tags.classifier_tags = ClassifierTags(multi_class=False)
         return tags
+
+
+def _check_left(k: int, left: int, paid: int) -> None:
+    """Refuse to hand out more draws than are left."""
+    if k > left:
+        asked = "1 draw was" if k == 1 else f"{k} draws were"
+        allowed = "nothing more of this fit" if left == 0 else f"k from 0 to {left}"
+        raise BudgetExceededError(
+            f"{asked} asked for, got {left or 'none'} left of the {paid} that fit paid "
+            f"for. Allowed: {allowed}. Fit with a larger n_samples; its draws share "
+            "epsilon."
+        )

@@ -18,12 +18,10 @@ except ImportError:  # before scikit-learn 1.9
 
     _with_callbacks = None
 
-__all__ = ["WRAPPERS", "CallbackSupportMixin", "Tasks", "batch_sizes", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "Tasks", "batch_sizes", "with_callbacks"]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-#: Frames that the decorator puts between a method and its caller.
-WRAPPERS = 0 if _with_callbacks is None else 1
 #: Draws are made in at most this many batches, a task each.
 _BATCHES = 20
 

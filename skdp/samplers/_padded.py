@@ -36,15 +36,16 @@ def padded_rows(data: PrivateRows, n_rows: int, loss: Loss) -> PrivateRows:
     for x, labels in data.blocks:
         if sp.issparse(x):
             raise ValueError(
-                "X is sparse, and time spent on it tells how many entries it has. "
-                "Allowed: dense rows. Convert it with X.toarray(), or use the sampler "
-                "of unbounded time."
+                "X must be dense, got sparse rows: time spent on them tells how many "
+                "entries they have. Allowed: dense rows. Convert X with X.toarray(), "
+                "or do without constant time."
             )
         end = filled + len(labels)
         if end > n_rows:
             raise ValueError(
-                f"X has more rows than n_rows={n_rows}. Allowed: at most that many, "
-                "for every data set. Raise n_rows, from public knowledge."
+                f"X has more rows than its public bound, got a bound of {n_rows}. "
+                "Allowed: at most that many, in every data set. Raise the bound, from "
+                "public knowledge."
             )
         raw[filled:end], y[filled:end], present[filled:end] = x, labels, 1.0
         filled = end

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from skdp.linear_model import ASAPClassifier, ASAPRegressor, PosteriorSampler
-from skdp.linear_model._progress import WRAPPERS, batch_sizes
+from skdp.linear_model._progress import batch_sizes
 
+#: Whether scikit-learn has callbacks.
+CALLBACKS = hasattr(ASAPClassifier, "set_callbacks")
 seeded = pytest.mark.filterwarnings("ignore::skdp.exceptions.NotForReleaseWarning")
 each = pytest.mark.parametrize("cls", [ASAPClassifier, ASAPRegressor, PosteriorSampler])
 
@@ -45,7 +47,7 @@ def made(cls, **kwargs):
 
 def heard_by(recorder, model):
     """Let a recorder listen; where a release has no callbacks, nobody can."""
-    if WRAPPERS == 0:
+    if not CALLBACKS:
         assert not hasattr(model, "set_callbacks")
         return model
     return model.set_callbacks(recorder)
@@ -53,7 +55,7 @@ def heard_by(recorder, model):
 
 def tasks(*names):
     inner = [(side, name) for name in names for side in ("begin", "end")]
-    if WRAPPERS == 0:
+    if not CALLBACKS:
         return []
     return [
         ("setup", len(names)),
@@ -97,7 +99,7 @@ def test_a_fit_that_is_refused_is_not_announced_and_leaves_nothing_behind(cls):
     with pytest.raises(ValueError, match="NaN"):
         model.set_params(epsilon=1.0).fit(X * np.nan, y)
     announced = [("setup", 2), ("begin", "fit"), ("teardown", "")]
-    assert recorder.heard == (announced if WRAPPERS else [])
+    assert recorder.heard == (announced if CALLBACKS else [])
     assert not hasattr(model, "_callback_fit_ctx")
 
 
