@@ -27,8 +27,9 @@ RELATIONS = ("add-remove", "replace-one")
 
 
 def made(loss, gamma, *, ball=None, alpha=1.0, adjacency="add-remove", radius=1.0, d=1):
+    relation = PureDP(1.0, adjacency=adjacency).adjacency
     step = LatticeSmoothing.pure(
-        error=1e-9, n_features=d, epsilon=0.01, adjacency=PureDP(1.0).adjacency
+        error=1e-9, n_features=d, epsilon=0.01, adjacency=relation
     )
     return GibbsPosterior(
         loss=loss,
@@ -38,7 +39,7 @@ def made(loss, gamma, *, ball=None, alpha=1.0, adjacency="add-remove", radius=1.
         alpha=alpha,
         smoothing=step,
         ball=ball,
-        adjacency=PureDP(1.0, adjacency=adjacency).adjacency,
+        adjacency=relation,
     )
 
 
@@ -301,8 +302,8 @@ def test_no_table_and_no_record_leaves_epsilon(loss, adjacency):
     generator = np.random.default_rng(11)
     for _ in range(60):
         ball = Ball((generator.normal(),), float(10 ** generator.uniform(-1, 1)))
-        m = made(loss, float(10 ** generator.uniform(-2, 1)), ball=ball)
-        m = dataclasses.replace(m, adjacency=PureDP(1, adjacency=adjacency).adjacency)
+        gamma = float(10 ** generator.uniform(-2, 1))
+        m = made(loss, gamma, ball=ball, adjacency=adjacency)
         grid = ball.center[0] + ball.radius * np.linspace(-1, 1, 2001)
         x, y = generator.uniform(-1, 1, size=(2, 12))
         if isinstance(loss, LogisticLoss):
