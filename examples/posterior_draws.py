@@ -1,8 +1,8 @@
 """Exact private draws from a posterior, beside the density found by quadrature.
 
-Two coefficients, so that the density can be drawn. On the left the ball holds the whole
-posterior; on the right its mode lies on the border, where chains get stuck and clipped
-draws pile up. Run it with::
+Two coefficients, so that the density can be drawn. On the left the mode lies inside the
+ball; on the right it lies on the border, where chains get stuck and clipped draws pile
+up. Run it with::
 
     python examples/posterior_draws.py --figure posterior_draws.png
 """
@@ -84,9 +84,17 @@ def main() -> None:
         print(f"  of {N_DRAWS} draws {draws.mean(axis=0).round(3)} +- {error.round(3)}")
         print(f"  {model.privacy_spent_}")
         axis.contourf(grid, grid, heights.T, levels=12, cmap="Blues")
-        axis.plot(*draws.T, ".", color="#c1440e", markersize=3, label="private draws")
+        axis.plot(
+            *draws.T,
+            ".",
+            color="#c1440e",
+            markersize=2,
+            alpha=0.5,
+            label=f"{N_DRAWS} draws of epsilon 1",
+        )
         axis.add_patch(plt.Circle((0, 0), radius, fill=False, linestyle="--"))
         axis.set(title=f"mode {place}", aspect="equal", xlabel="first coefficient")
+        axis.set_xticks(np.linspace(-radius, radius, 5))
     axes[0].set_ylabel("second coefficient")
     axes[0].legend(loc="lower left", frameon=False)
     figure.savefig(path, dpi=150)
