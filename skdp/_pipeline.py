@@ -219,7 +219,8 @@ def _warn_of_leaks(steps: Iterator[_Step] | list[_Step]) -> None:
 
 def _total(steps: list[_Step]) -> PrivacySpent:
     spends = [step.spent for step in steps if step.spent is not None]
-    known = [spent.guarantee for spent in spends if spent.guarantee is not None]
+    curves = [spent.guarantee or spent.nominal for spent in spends]
+    known = [curve for curve in curves if curve is not None]
     total = compose(*known) if known else PureDP(0.0)
     assumptions = dict.fromkeys((*total.assumptions, UNCHANGED))
     for step in steps:

@@ -240,7 +240,9 @@ def _check_dense(settings: PosteriorSettings, is_sparse: bool) -> None:
 def _spent(
     release: Released, settings: PosteriorSettings, encoder: Labels | Targets
 ) -> PrivacySpent:
+    asserted = (f"constants of {settings.losses.name} hold (asserted)",)
     assumptions = (
+        *(asserted if settings.losses.is_own else ()),
         _about(encoder, declared=settings.losses.encoder is not None),
         "all entries are finite",
         "there is at least one row",

@@ -39,6 +39,11 @@ class LossSettings:
     loss: Oscillating
     encoder: Labels | Targets | None
 
+    @property
+    def is_own(self) -> bool:
+        """Whether the loss is the user's, so that its constants are hers to prove."""
+        return not type(self.loss).__module__.startswith("skdp.losses.")
+
     def has_bounded_slope(self, ball: L2Ball) -> bool:
         """Tell whether one row's gradient is bounded on the whole space."""
         return bool(np.isfinite(self.loss.constants(ball.radius).lipschitz))

@@ -42,6 +42,9 @@ from skdp.samplers import Ball, GibbsSampler, GibbsTarget, log_normaliser
 
 __all__ = ["GibbsPosterior"]
 
+#: Relative rounding of the ridge's share of a log density, with room.
+_ROUND_OFF = 2.0**-50
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
@@ -140,6 +143,13 @@ class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
                 f"the slope of {type(self.loss).__name__} has no bound on the whole "
                 "space, so no temperature is private there. Allowed: a ball, or a loss "
                 "of bounded slope. Pass ball=..., or use HuberLoss."
+            )
+        if self.ball is not None:
+            steepest = self.inverse_temperature * self.alpha * self.ball.center_norm
+            require(
+                steepest * self.ball.radius * _ROUND_OFF <= self.rounding,
+                "alpha is so large for a ball so far from zero that the density falls "
+                "faster than floats can tell",
             )
 
     @classmethod

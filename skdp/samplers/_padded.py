@@ -6,8 +6,12 @@ import scipy.sparse as sp
 from skdp.losses import LogisticLoss, Loss
 from skdp.rows import L2Ball, PrivateRows
 from skdp.rows._array import ArrayBlocks, default_block_rows
+from skdp.solvers import check_targets
 
 __all__ = ["padded_rows"]
+
+#: Entries beyond are cut to it: squared norms of any width are floats.
+_LARGEST = 1e140
 
 
 def padded_rows(data: PrivateRows, n_rows: int, loss: Loss) -> PrivateRows:
@@ -28,8 +32,9 @@ def padded_rows(data: PrivateRows, n_rows: int, loss: Loss) -> PrivateRows:
     Raises
     ------
     ValueError
-        If there are more rows, or a block is sparse.
+        If there are more rows, a block is sparse, or targets go beyond the loss's.
     """
+    check_targets(data, loss)
     raw = np.zeros((n_rows, data.blocks.n_features))
     y, present = np.ones(n_rows), np.zeros(n_rows)
     filled = 0
@@ -47,7 +52,9 @@ def padded_rows(data: PrivateRows, n_rows: int, loss: Loss) -> PrivateRows:
                 "Allowed: at most that many, in every data set. Raise the bound, from "
                 "public knowledge."
             )
-        raw[filled:end], y[filled:end], present[filled:end] = x, labels, 1.0
+        # longer rows would take another way through the clipping, and more time
+        raw[filled:end] = np.clip(x, -_LARGEST, _LARGEST)
+        y[filled:end], present[filled:end] = labels, 1.0
         filled = end
     if isinstance(loss, LogisticLoss):
         present *= np.abs(y)

@@ -120,14 +120,18 @@ class GibbsTarget:
 
         Points outside the ball are not treated specially.
         """
+        ridge = 0.5 * self.alpha * np.einsum("ij,ij->i", thetas, thetas)
+        out: FloatArray = self.gamma * (self._losses(thetas) + ridge)
+        return out
+
+    def _losses(self, thetas: FloatArray) -> FloatArray:
+        """Return the sum of the losses of all rows at each point."""
         total = np.zeros(thetas.shape[0])
         # few points: clipping the margins is less work than clipping the rows
         pieces = self._few if total.size <= self.n_coefficients else self._many
         for y, margins, part in pieces(np.ascontiguousarray(thetas.T)):
             total[part] += self.loss.total(y, margins)
-        ridge = 0.5 * self.alpha * np.einsum("ij,ij->i", thetas, thetas)
-        out: FloatArray = self.gamma * (total + ridge)
-        return out
+        return total
 
     def _few(self, columns: FloatArray) -> Iterator[_Piece]:
         """Yield labels and margins of all points, block by block."""
@@ -155,10 +159,19 @@ class GibbsTarget:
         would round too much; differences are then summed, row by row. Which of the two
         is done depends on public numbers alone.
         """
-        if not self._is_narrow:
-            height = float(self.potential(theta[None])[0])
-            return lambda steps: self.potential(theta + steps) - height
-        return lambda steps: self._summed_rises(theta, steps)
+        here = 0.0 if self._is_narrow else float(self._losses(theta[None])[0])
+
+        def rise(steps: FloatArray) -> FloatArray:
+            """Return the rise of losses and ridge, each by its own difference."""
+            if self._is_narrow:
+                losses = self._summed_rises(theta, steps)
+            else:
+                losses = self._losses(theta + steps) - here
+            ridge = steps @ theta + 0.5 * np.einsum("ij,ij->i", steps, steps)
+            out: FloatArray = self.gamma * (losses + self.alpha * ridge)
+            return out
+
+        return rise
 
     @property
     def _is_narrow(self) -> bool:
@@ -174,6 +187,7 @@ class GibbsTarget:
         return most < _NARROW * value
 
     def _summed_rises(self, theta: FloatArray, steps: FloatArray) -> FloatArray:
+        """Return the sum of the rises of all rows' losses for each step."""
         total = np.zeros(steps.shape[0])
         columns = np.ascontiguousarray(steps.T)
         for x, y in self.blocks():
@@ -183,9 +197,7 @@ class GibbsTarget:
                 part = slice(start, start + width)
                 rises = self.loss.rise(y[:, None], t, x @ columns[:, part])
                 total[part] += rises.sum(axis=0)
-        ridge = steps @ theta + 0.5 * np.einsum("ij,ij->i", steps, steps)
-        out: FloatArray = self.gamma * (total + self.alpha * ridge)
-        return out
+        return total
 
     def gradient(self, theta: FloatArray) -> FloatArray:
         """Return the gradient of J."""

@@ -22,7 +22,7 @@ from skdp.solvers._passes import data_gradient, data_gradient_hessian, margins
 from skdp.solvers._sums import PairwiseSum
 from skdp.solvers._table import Table
 
-__all__ = ["Objective"]
+__all__ = ["Objective", "check_targets"]
 
 
 class Objective:
@@ -74,7 +74,7 @@ class Objective:
                 f"alpha is out of range, got {alpha!r}. Allowed: a number above 0. "
                 "Without a ridge the objective may have no minimum."
             )
-        _check_labels(rows, loss)
+        check_targets(rows, loss)
         self.rows, self.loss, self.alpha = rows, loss, float(alpha)
         self.linear = np.zeros(d) if linear is None else np.asarray(linear, np.float64)
         if self.linear.shape != (d,):
@@ -114,8 +114,34 @@ class Objective:
         return gradient, hessian
 
 
-def _check_labels(rows: PrivateRows, loss: Loss) -> None:
-    """Refuse targets that a loss of signs would take for heavier rows."""
+def check_targets(rows: PrivateRows, loss: Loss) -> None:
+    """Refuse targets that a loss of signs would take for heavier rows.
+
+    Parameters
+    ----------
+    rows : PrivateRows
+        Whose encoder is looked at, and nothing else.
+    loss : Loss
+        With a ``target_bound``, or a loss of signs.
+
+    Returns
+    -------
+    None
+
+    Raises
+    ------
+    ValueError
+        If targets may be beyond the bound.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.losses import LogisticLoss
+    >>> from skdp.rows import L2Ball, PrivateRows, Targets, as_row_blocks
+    >>> from skdp.solvers import check_targets
+    >>> blocks = as_row_blocks(np.eye(2), np.ones(2), labels=Targets(-1, 1))
+    >>> check_targets(PrivateRows(blocks, L2Ball(1.0)), LogisticLoss())
+    """
     labels = rows.blocks.labels
     if isinstance(labels, Targets) and labels.bound > getattr(loss, "target_bound", 1):
         raise ValueError(

@@ -68,8 +68,9 @@ each = pytest.mark.parametrize("make", [classifier, regressor, sampler])
 def test_draws_of_a_regressor_spread_around_the_ridge_solution(loss):
     """2,000 seeded draws: their mean is within 6 standard errors of the mode."""
     X, _, t = problem()
+    wide = {} if loss == "squared" else {"scale": 1e3}
     model = regressor(
-        loss=loss, scale=1e3, delta=1e-6, epsilon=900.0, alpha=50.0, n_samples=2000,
+        loss=loss, **wide, delta=1e-6, epsilon=900.0, alpha=50.0, n_samples=2000,
         radius=3.0, random_state=0,
     ).fit(X, t)  # fmt: skip
     Z = np.column_stack([X, np.full(len(X), 0.5)])
@@ -135,7 +136,7 @@ def test_epsilon_is_the_total_of_all_draws(make, delta):
 
 @each
 def test_the_parts_of_a_localized_fit_add_up(make):
-    model = fitted(make, radius="auto", n_samples=3)
+    model = fitted(make, radius="auto", localize=True, n_samples=3)
     centre, draws = (part.guarantee.epsilon(0.0) for part in model.privacy_spent_.parts)
     assert centre == pytest.approx(0.5, rel=1e-6)
     assert draws == pytest.approx(0.5, rel=1e-3)
@@ -163,9 +164,36 @@ def test_a_heuristic_claims_nothing_and_says_so(make, kwargs):
     assert math.isnan(spent.epsilon)
     assert spent.nominal_epsilon == pytest.approx(1.0, rel=0.02)
     assert spent.grade == "heuristic"
+    assert spent.guarantee is None
+    assert not spent.releasable
     assert "heuristic" in repr(spent)
     assert np.isnan(model.pdp_loss(X, target)).all()
     assert "heuristic" in model._repr_html_()
+
+
+class Steep(skdp.losses.HuberLoss):
+    """A Huber loss that says it is less steep than it is."""
+
+
+def test_the_constants_of_a_loss_of_ones_own_are_an_assumption():
+    X, _, t = problem(60, 2)
+    spent = regressor(loss=Steep()).fit(X, t).privacy_spent_
+    assert "constants of Steep hold (asserted)" in spent.assumptions
+    spent = regressor(loss=skdp.losses.HuberLoss()).fit(X, t).privacy_spent_
+    assert not [text for text in spent.assumptions if "asserted" in text]
+
+
+def test_a_private_centre_is_bought_where_public_numbers_say_that_it_pays():
+    X, y, _ = problem(60, 2)
+    plain = classifier(radius="auto").fit(X, y)
+    assert isinstance(plain.mechanism_, skdp.mechanisms.GibbsPosterior)
+    assert plain.radius_ == 3.0
+    assert len(plain.privacy_spent_.parts) == 1
+    ridge = classifier(radius="auto", alpha=1e4).fit(X, y)
+    assert isinstance(ridge.mechanism_, skdp.mechanisms.LocalizedPosterior)
+    assert ridge.radius_ <= 0.75
+    forced = classifier(radius="auto", localize=True).fit(X, y)
+    assert isinstance(forced.mechanism_, skdp.mechanisms.LocalizedPosterior)
 
 
 @each
@@ -254,14 +282,14 @@ def test_a_sampler_hands_out_each_draw_once_and_no_other():
     first, second = model.sample(2), model.sample()
     np.testing.assert_array_equal(np.vstack([first, second]), paid[:3])
     assert model.n_handed_out_ == 3
-    with pytest.raises(BudgetExceededError, match="got 2 left of 5") as caught:
+    with pytest.raises(BudgetExceededError, match="got 2 left of the 5") as caught:
         model.sample(3)
     assert "n_samples" in str(caught.value)
     copy = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(model.sample(2), paid[3:])
     assert copy.sample(0).shape == (0, 4)
     np.testing.assert_array_equal(copy.sample(2), paid[3:])
-    with pytest.raises(BudgetExceededError):
+    with pytest.raises(BudgetExceededError, match="1 draw was .* got none left"):
         copy.sample()
     for k, error in ((-1, ValueError), (1.0, TypeError), (True, TypeError)):
         with pytest.raises(error, match="k"):
@@ -280,10 +308,10 @@ def test_what_is_handed_out_cannot_change_what_is_stored():
 
 def test_a_sampler_takes_numbers_or_labels_and_forgets_the_others():
     X, y, t = problem()
-    model = sampler(loss="squared", bounds_y=BOUNDS).fit(X, t)
+    model = sampler(loss="squared", bounds_y=BOUNDS, classes=None).fit(X, t)
     assert model.targets_ == Targets(*BOUNDS)
     assert not hasattr(model, "classes_")
-    model.set_params(loss="logistic").fit(X, y)
+    model.set_params(loss="logistic", bounds_y=None, classes=[0, 1]).fit(X, y)
     assert model.classes_.tolist() == [0, 1]
     assert not hasattr(model, "targets_")
     assert model.pdp_loss(X, y).shape == (400,)
@@ -576,7 +604,7 @@ def test_the_pickle_holds_the_draws_and_does_not_grow_with_the_rows(make):
 @each
 def test_the_card_states_the_guarantee(make):
     assert "no privacy spent" in make()._repr_html_()
-    model = fitted(make, radius="auto", n_samples=2)
+    model = fitted(make, radius="auto", localize=True, n_samples=2)
     card = model._repr_mimebundle_()["text/html"]
     for part in ("epsilon", "add-remove", "proved", "OutputPerturbation", "2 draws"):
         assert part in card
