@@ -53,7 +53,8 @@ def padded_rows(data: PrivateRows, n_rows: int, loss: Loss) -> PrivateRows:
                 "public knowledge."
             )
         # longer rows would take another way through the clipping, and more time
-        raw[filled:end] = np.clip(x, -_LARGEST, _LARGEST)
+        raw[filled:end] = x  # doubles first: the bound is no single-precision number
+        np.clip(raw[filled:end], -_LARGEST, _LARGEST, out=raw[filled:end])
         y[filled:end], present[filled:end] = labels, 1.0
         filled = end
     if isinstance(loss, LogisticLoss):
