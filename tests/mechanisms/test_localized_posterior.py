@@ -242,11 +242,24 @@ def test_joint_losses_of_centre_and_draw_stay_below_and_come_near(loss):
         middle = m.center.minimiser(pair.left)[0]
         for away, end in itertools.product((-30.0, -3.0, 3.0, 30.0), (-1, 1)):
             c = middle + away * m.center.noise_law.scale
-            B = m.ball(np.array([c])).radius
-            output = np.array([[c], [c + end * B * (1 - 1e-9)]])
+            ball = m.ball(np.array([c]))
+            draw = ball.center[0] + end * ball.radius * (1 - 1e-9)
+            output = np.array([[c], [draw]])
             worst = max(worst, abs(left(output) - right(output)))
     assert worst <= m.ideal_guarantee.epsilon(0.0)
     assert worst > 0.7 * m.ideal_guarantee.epsilon(0.0)
+
+
+def test_the_ball_stays_within_reach_of_zero_and_centres_of_noise_are_not_used():
+    sharp = calibrate(PureDP(20.0), d=2, alpha=1e3, max_radius=2.0)
+    far, near = np.array([30.0, -40.0]), np.array([0.3, -0.4])
+    assert sharp.ball(far).center == pytest.approx((1.2, -1.6))
+    assert sharp.ball(near).center == pytest.approx((0.3, -0.4))
+    assert sharp.narrows
+    noisy = calibrate(PureDP(0.1), d=2, alpha=1.0, max_radius=2.0)
+    assert noisy.noise_radius > 2.0
+    assert noisy.ball(far) == noisy.ball(near) == Ball.around_zero(2, 2.0)
+    assert not noisy.narrows
 
 
 # --- mutants --------------------------------------------------------------------------
