@@ -17,19 +17,28 @@ if TYPE_CHECKING:
         compose,
     )
     from skdp.decomposition import PrivatePCA
-    from skdp.linear_model import KNGQuantileRegressor, ObjPertLogisticRegression
+    from skdp.linear_model import (
+        ASAPClassifier,
+        ASAPRegressor,
+        KNGQuantileRegressor,
+        ObjPertLogisticRegression,
+        PosteriorSampler,
+    )
     from skdp.model_selection import PrivateSelector
     from skdp.preprocessing import BoundedScaler, RowClipper
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ASAPClassifier",
+    "ASAPRegressor",
     "Adjacency",
     "ApproximateDP",
     "BoundedScaler",
     "GaussianDP",
     "KNGQuantileRegressor",
     "ObjPertLogisticRegression",
+    "PosteriorSampler",
     "PrivatePCA",
     "PrivateSelector",
     "PureDP",
@@ -41,6 +50,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "ASAPClassifier": "skdp.linear_model",
+    "ASAPRegressor": "skdp.linear_model",
     "Adjacency": "skdp.accounting",
     "ApproximateDP": "skdp.accounting",
     "BoundedScaler": "skdp.preprocessing",
@@ -49,6 +60,7 @@ _HOMES = {
     "ObjPertLogisticRegression": "skdp.linear_model",
     "PrivatePCA": "skdp.decomposition",
     "PrivateSelector": "skdp.model_selection",
+    "PosteriorSampler": "skdp.linear_model",
     "PureDP": "skdp.accounting",
     "RowClipper": "skdp.preprocessing",
     "ZeroConcentratedDP": "skdp.accounting",
