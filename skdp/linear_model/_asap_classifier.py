@@ -41,7 +41,7 @@ class ASAPClassifier(ClassifierMixin, PosteriorMixin, BaseEstimator):
         assumption. Rows whose label is not in it get weight zero; NaN in y is an
         error.
     alpha : float or "auto", default="auto"
-        Ridge on the *sum* of the losses, ``1 / C`` in scikit-learn; from 1e-12 to 1e12
+        Ridge on the *sum* of the losses, ``1 / C`` in scikit-learn; from 1e-12 to 1e9
         times the square of ``data_norm``. ``"auto"`` makes the posterior of no rows
         about as wide as the ball or, where there is none, as 3 over the norm of a row.
     radius : float or "auto", default="auto"

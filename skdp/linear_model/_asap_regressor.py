@@ -8,7 +8,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._typing import FloatArray, MatrixLike
-from skdp._validation import check_choice
+from skdp._validation import check_flag
 from skdp.linear_model._door import features
 from skdp.linear_model._margins import dense, margins
 from skdp.linear_model._posterior_fit import PosteriorMixin
@@ -50,7 +50,7 @@ class ASAPRegressor(RegressorMixin, PosteriorMixin, BaseEstimator):
         public: never choose it by looking at the data.
     alpha : float or "auto", default="auto"
         Ridge on the *sum* of the losses, the alpha of scikit-learn's ``Ridge``; from
-        1e-12 to 1e12 times the square of ``data_norm``. It is one of targets mapped to
+        1e-12 to 1e9 times the square of ``data_norm``. It is one of targets mapped to
         [-1, 1]. ``"auto"`` makes the posterior of no rows about as wide as the ball or,
         where there is none, as 3 over the norm of a row.
     radius : float or "auto", default="auto"
@@ -274,10 +274,12 @@ class ASAPRegressor(RegressorMixin, PosteriorMixin, BaseEstimator):
         ------
         ValueError
             If ``return_std`` is set and there is one draw only.
+        TypeError
+            If ``return_std`` is no bool.
         """
         check_is_fitted(self)
         remedy = "Use True for the spread over the draws."
-        check_choice("return_std", return_std, [True, False], remedy=remedy)
+        return_std = check_flag("return_std", return_std, remedy=remedy)
         n_draws = len(self.samples_)
         if return_std and n_draws < 2:
             raise ValueError(

@@ -133,8 +133,8 @@ def column(y: MatrixLike, *, told: bool = False) -> Any:
     shape = np.shape(y)
     if len(shape) == 2 and shape[1] > 1:
         raise ValueError(
-            "y should be a 1d array, got an array of several columns instead. Allowed: "
-            "one label or target for each row. Pass one column of y."
+            "y must hold one value for each row, got several columns. Allowed: a 1d "
+            "array of labels or targets. Pass one column of y."
         )
     if len(shape) == 2 and shape[1] == 1 and not told:
         warn(

@@ -54,7 +54,7 @@ class PosteriorSampler(PosteriorMixin, BaseEstimator):
         public: never choose it by looking at the data.
     alpha : float or "auto", default="auto"
         Ridge on the *sum* of the losses, ``1 / C`` or the alpha of ``Ridge`` in
-        scikit-learn; from 1e-12 to 1e12 times the square of ``data_norm``. It is one of
+        scikit-learn; from 1e-12 to 1e9 times the square of ``data_norm``. It is one of
         targets mapped to [-1, 1]. ``"auto"`` makes the posterior of no rows about as
         wide as the ball or, where there is none, as 3 over the norm of a row.
     radius : float or "auto", default="auto"
