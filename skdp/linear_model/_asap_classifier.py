@@ -46,7 +46,7 @@ class ASAPClassifier(ClassifierMixin, PosteriorMixin, BaseEstimator):
         about as wide as the ball or, where there is none, as 3 over the norm of a row.
     radius : float or "auto", default="auto"
         Radius of a public ball of coefficient vectors, intercept over
-        ``intercept_scaling_`` included; from 1e-6 to 1e6 over ``data_norm``. ``"auto"``
+        ``intercept_scaling_`` included; from 1e-6 to 1e4 over ``data_norm``. ``"auto"``
         is the whole space for ``delta > 0``, and 3 over ``data_norm`` otherwise.
     localize : bool or "auto", default="auto"
         Whether half of the budget buys a private centre, around which the draws have a

@@ -79,9 +79,9 @@ ENDS = {
     "epsilon": (1e-9, 1e3),
     "data_norm": (1e-20, 1e20),
     "alpha": (1e-12, 1e9),
-    "radius": (1e-6, 1e6),
+    "radius": (1e-6, 1e4),
     "intercept_scaling": (1e-3, 1e3),
-    "scale": (1e-5, 1e4),
+    "scale": (1e-3, 1e4),
 }
 
 
@@ -130,6 +130,13 @@ def test_ranges_move_with_the_units_of_the_rows(make, norm):
         assert f"from {least:g} to {most:g}" in text
         if name == "alpha":
             assert "data_norm" in text
+
+
+@pytest.mark.parametrize("make", [regressor, sampler])
+def test_a_loss_that_is_all_kink_on_its_ball_is_refused(make):
+    for kwargs in ({"scale": 0.002, "radius": 30.0}, {"scale": 0.9, "radius": 1e4}):
+        refused(make(**kwargs), ValueError, "^scale is too small beside the margins")
+    make(scale=0.002, radius=19.0).fit(X, y)
 
 
 @each
