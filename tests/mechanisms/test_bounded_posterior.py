@@ -302,7 +302,9 @@ def test_wrong_public_numbers_are_refused():
 
 def test_wrong_data_are_refused_and_no_message_tells_their_number():
     m = calibrated(n_rows=20)
-    with pytest.raises(ValueError, match="more rows than its public bound, got a bound of 20") as caught:
+    with pytest.raises(
+        ValueError, match="more rows than its public bound, got a bound of 20"
+    ) as caught:
         m.release(data(33), as_random_source(0))
     assert "33" not in str(caught.value)
     with pytest.raises(ValueError, match="rows give 2 coefficients"):

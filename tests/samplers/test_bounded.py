@@ -255,7 +255,9 @@ def test_rows_of_weight_zero_become_rows_of_zeros():
 
 def test_more_rows_and_sparse_rows_are_refused_without_a_number_of_the_data():
     X, y = np.ones((37, 1)), np.ones(37)
-    with pytest.raises(ValueError, match="more rows than its public bound, got a bound of 36") as caught:
+    with pytest.raises(
+        ValueError, match="more rows than its public bound, got a bound of 36"
+    ) as caught:
         padded_rows(rows(X, y), 36, LogisticLoss())
     assert "37" not in str(caught.value)
     sparse = PrivateRows(as_row_blocks(sp.csr_array(X), y), L2Ball(1.0))
