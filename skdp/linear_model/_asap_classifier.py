@@ -102,8 +102,8 @@ class ASAPClassifier(ClassifierMixin, PosteriorMixin, BaseEstimator):
         Radius of the ball, inf for the whole space; a function of public numbers and
         of ``center_``.
     center_ : ndarray of shape (n_coefficients,)
-        Centre of the ball in the mechanism's coordinates: zero, or the private centre,
-        which is released.
+        The private centre in the mechanism's coordinates, which is released; zero where
+        there is none. The ball is around it, moved to within ``radius`` of zero.
     data_norm_ : float
         Bound on the norm of a row used in the fit; public.
     intercept_scaling_ : float
