@@ -24,7 +24,7 @@ __all__ = ["PosteriorSettings", "Route", "read_posterior_settings"]
 _LIMITS = Limits(
     data_norm=(1e-20, 1e20),
     intercept_scaling=(1e-3, 1e3),
-    alpha=(1e-12, 1e9),
+    alpha=(1e-9, 1e8),
     alpha_power=2,
     alpha_remedy="Use 'auto' for a ridge under which the posterior of no rows is about "
     "as wide as the ball.",

@@ -78,7 +78,7 @@ def refused(model, error, match, X=None, y=None):
 ENDS = {
     "epsilon": (1e-9, 1e3),
     "data_norm": (1e-20, 1e20),
-    "alpha": (1e-12, 1e9),
+    "alpha": (1e-9, 1e8),
     "radius": (1e-6, 1e4),
     "intercept_scaling": (1e-3, 1e3),
     "scale": (1e-3, 1e4),
