@@ -76,7 +76,10 @@ def check_real(name: str, value: object, *, allowed: str, remedy: str) -> float:
             f"{name} must be a real number, got {value!r} of type "
             f"{type(value).__name__}. Allowed: {allowed}. {remedy}"
         )
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # an int beyond all floats is out of any range
+        number = -math.inf if value < 0 else math.inf
     if math.isnan(number):
         raise ValueError(
             f"{name} must not be nan, got {value!r}. Allowed: {allowed}. {remedy}"

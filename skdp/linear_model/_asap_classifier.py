@@ -41,12 +41,12 @@ class ASAPClassifier(ClassifierMixin, PosteriorMixin, BaseEstimator):
         assumption. Rows whose label is not in it get weight zero; NaN in y is an
         error.
     alpha : float or "auto", default="auto"
-        Ridge on the *sum* of the losses, ``1 / C`` in scikit-learn; from 1e-12 to 1e12
+        Ridge on the *sum* of the losses, ``1 / C`` in scikit-learn; from 1e-12 to 1e9
         times the square of ``data_norm``. ``"auto"`` makes the posterior of no rows
         about as wide as the ball or, where there is none, as 3 over the norm of a row.
     radius : float or "auto", default="auto"
         Radius of a public ball of coefficient vectors, intercept over
-        ``intercept_scaling_`` included; from 1e-6 to 1e6 over ``data_norm``. ``"auto"``
+        ``intercept_scaling_`` included; from 1e-6 to 1e4 over ``data_norm``. ``"auto"``
         is the whole space for ``delta > 0``, and 3 over ``data_norm`` otherwise.
     localize : bool or "auto", default="auto"
         Whether half of the budget buys a private centre, around which the draws have a
@@ -102,8 +102,8 @@ class ASAPClassifier(ClassifierMixin, PosteriorMixin, BaseEstimator):
         Radius of the ball, inf for the whole space; a function of public numbers and
         of ``center_``.
     center_ : ndarray of shape (n_coefficients,)
-        Centre of the ball in the mechanism's coordinates: zero, or the private centre,
-        which is released.
+        The private centre in the mechanism's coordinates, which is released; zero where
+        there is none. The ball is around it, moved to within ``radius`` of zero.
     data_norm_ : float
         Bound on the norm of a row used in the fit; public.
     intercept_scaling_ : float

@@ -8,7 +8,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._typing import FloatArray, MatrixLike
-from skdp._validation import check_choice
+from skdp._validation import check_flag
 from skdp.linear_model._door import features
 from skdp.linear_model._margins import dense, margins
 from skdp.linear_model._posterior_fit import PosteriorMixin
@@ -37,8 +37,9 @@ class ASAPRegressor(RegressorMixin, PosteriorMixin, BaseEstimator):
         clipped to it in ``fit``. Never choose it by looking at the data.
     scale : float or "auto", default="auto"
         Residual beyond which the Huber and log-cosh losses are nearly linear, in the
-        units of y, from 1e-6 to 1e3 times half the range; ``"auto"`` is a quarter of
-        the range. Refused with other losses.
+        units of y, from 1e-4 to 1e3 times half the range; ``"auto"`` is a quarter of
+        the range. Refused with other losses, and where it is below 1e-5 times
+        ``radius * data_norm`` times half the range.
     epsilon : float, default=1.0
         Privacy loss bound in nats, from 1e-9 to 1e3, for the whole ``fit``: all
         ``n_samples`` draws together, the centre and the intercept included.
@@ -50,12 +51,12 @@ class ASAPRegressor(RegressorMixin, PosteriorMixin, BaseEstimator):
         public: never choose it by looking at the data.
     alpha : float or "auto", default="auto"
         Ridge on the *sum* of the losses, the alpha of scikit-learn's ``Ridge``; from
-        1e-12 to 1e12 times the square of ``data_norm``. It is one of targets mapped to
+        1e-12 to 1e9 times the square of ``data_norm``. It is one of targets mapped to
         [-1, 1]. ``"auto"`` makes the posterior of no rows about as wide as the ball or,
         where there is none, as 3 over the norm of a row.
     radius : float or "auto", default="auto"
         Radius of a public ball of coefficient vectors, intercept over
-        ``intercept_scaling_`` included; from 1e-6 to 1e6 over ``data_norm``. It is one
+        ``intercept_scaling_`` included; from 1e-6 to 1e4 over ``data_norm``. It is one
         of targets mapped to [-1, 1]: where y = a + b x, that of b over half the range
         of ``bounds_y``. ``"auto"`` is the whole space for ``delta > 0``, and 3 over
         ``data_norm`` otherwise.
@@ -115,8 +116,8 @@ class ASAPRegressor(RegressorMixin, PosteriorMixin, BaseEstimator):
         Radius of the ball, inf for the whole space; a function of public numbers and
         of ``center_``.
     center_ : ndarray of shape (n_coefficients,)
-        Centre of the ball in the mechanism's coordinates: zero, or the private centre,
-        which is released.
+        The private centre in the mechanism's coordinates, which is released; zero where
+        there is none. The ball is around it, moved to within ``radius`` of zero.
     data_norm_ : float
         Bound on the norm of a row used in the fit; public.
     intercept_scaling_ : float
@@ -274,10 +275,12 @@ class ASAPRegressor(RegressorMixin, PosteriorMixin, BaseEstimator):
         ------
         ValueError
             If ``return_std`` is set and there is one draw only.
+        TypeError
+            If ``return_std`` is no bool.
         """
         check_is_fitted(self)
         remedy = "Use True for the spread over the draws."
-        check_choice("return_std", return_std, [True, False], remedy=remedy)
+        return_std = check_flag("return_std", return_std, remedy=remedy)
         n_draws = len(self.samples_)
         if return_std and n_draws < 2:
             raise ValueError(

@@ -130,11 +130,13 @@ def _is_mixed_frame(X: MatrixLike) -> bool:
 
 def column(y: MatrixLike, *, told: bool = False) -> Any:
     """Return one label or target for each row; warn of a column unless ``told``."""
-    shape = np.shape(y)
+    # what has no shape yet becomes an array, with its own types
+    y = y if hasattr(y, "shape") else np.asarray(y)
+    shape = y.shape
     if len(shape) == 2 and shape[1] > 1:
         raise ValueError(
-            "y should be a 1d array, got an array of several columns instead. Allowed: "
-            "one label or target for each row. Pass one column of y."
+            "y must hold one value for each row, got several columns. Allowed: a 1d "
+            "array of labels or targets. Pass one column of y."
         )
     if len(shape) == 2 and shape[1] == 1 and not told:
         warn(

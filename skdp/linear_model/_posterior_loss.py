@@ -25,7 +25,7 @@ _GRID = np.linspace(-8.0, 8.0, 129)
 #: Bounds of targets stay where the middle and the width are floats.
 _LARGEST = 1e100
 #: Range of a scale, in multiples of half the range of the targets, and of a bound.
-_LEAST_SCALE, _MOST_SCALE, _LEAST_BOUND, _MOST_BOUND = 1e-6, 1e3, 1e-6, 1e6
+_LEAST_SCALE, _MOST_SCALE, _LEAST_BOUND, _MOST_BOUND = 1e-4, 1e3, 1e-6, 1e6
 
 
 @dataclass(frozen=True, slots=True)

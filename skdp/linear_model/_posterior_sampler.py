@@ -41,8 +41,9 @@ class PosteriorSampler(PosteriorMixin, BaseEstimator):
         it by looking at the data.
     scale : float or "auto", default="auto"
         Residual beyond which the Huber and log-cosh losses are nearly linear, in the
-        units of y, from 1e-6 to 1e3 times half the range; ``"auto"`` is a quarter of
-        the range. Refused with other losses.
+        units of y, from 1e-4 to 1e3 times half the range; ``"auto"`` is a quarter of
+        the range. Refused with other losses, and where it is below 1e-5 times
+        ``radius * data_norm`` times half the range.
     epsilon : float, default=1.0
         Privacy loss bound in nats, from 1e-9 to 1e3, for the whole ``fit``: all
         ``n_samples`` draws together, the centre and the intercept included.
@@ -54,12 +55,12 @@ class PosteriorSampler(PosteriorMixin, BaseEstimator):
         public: never choose it by looking at the data.
     alpha : float or "auto", default="auto"
         Ridge on the *sum* of the losses, ``1 / C`` or the alpha of ``Ridge`` in
-        scikit-learn; from 1e-12 to 1e12 times the square of ``data_norm``. It is one of
+        scikit-learn; from 1e-12 to 1e9 times the square of ``data_norm``. It is one of
         targets mapped to [-1, 1]. ``"auto"`` makes the posterior of no rows about as
         wide as the ball or, where there is none, as 3 over the norm of a row.
     radius : float or "auto", default="auto"
         Radius of a public ball of coefficient vectors, intercept over
-        ``intercept_scaling_`` included; from 1e-6 to 1e6 over ``data_norm``. With
+        ``intercept_scaling_`` included; from 1e-6 to 1e4 over ``data_norm``. With
         numeric targets it is one of targets mapped to [-1, 1]: where y = a + b x, that
         of b over half the range of ``bounds_y``. ``"auto"`` is the whole space for
         ``delta > 0``, and 3 over ``data_norm`` otherwise.
@@ -124,8 +125,8 @@ class PosteriorSampler(PosteriorMixin, BaseEstimator):
         Radius of the ball, inf for the whole space; a function of public numbers and
         of ``center_``.
     center_ : ndarray of shape (n_coefficients,)
-        Centre of the ball in the mechanism's coordinates: zero, or the private centre,
-        which is released.
+        The private centre in the mechanism's coordinates, which is released; zero where
+        there is none. The ball is around it, moved to within ``radius`` of zero.
     data_norm_ : float
         Bound on the norm of a row used in the fit; public.
     intercept_scaling_ : float

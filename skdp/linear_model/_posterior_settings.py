@@ -24,13 +24,15 @@ __all__ = ["PosteriorSettings", "Route", "read_posterior_settings"]
 _LIMITS = Limits(
     data_norm=(1e-20, 1e20),
     intercept_scaling=(1e-3, 1e3),
-    alpha=(1e-12, 1e9),
+    alpha=(1e-9, 1e8),
     alpha_power=2,
     alpha_remedy="Use 'auto' for a ridge under which the posterior of no rows is about "
     "as wide as the ball.",
 )
 #: Radius of a ball, in multiples of one over data_norm: margins of this size.
-_LEAST_REACH, _MOST_REACH = 1e-6, 1e6
+_LEAST_REACH, _MOST_REACH = 1e-6, 1e4
+#: Margins in multiples of the scale of a loss beyond which a draw takes minutes.
+_MOST_SCALES = 1e5
 #: More draws than anybody stores, and the least epsilon for one of them.
 _MOST_DRAWS, _LEAST_EPSILON = 100_000, MIN_EPSILON
 #: More rows than can be padded in memory.
@@ -98,6 +100,7 @@ def read_posterior_settings(estimator: Any) -> PosteriorSettings:
         n_max=n_max,
     )
     _check_domain(settings)
+    _check_scale(settings)
     if route is Route.BOUNDED:
         _check_bounded(settings)
     return settings
@@ -209,6 +212,20 @@ def _check_domain(settings: PosteriorSettings) -> None:
             f"loss={losses.name} with radius='auto'. Allowed: a radius > 0, "
             "localize=True, or a loss of bounded slope. Choose a radius, or "
             "loss='huber'."
+        )
+
+
+def _check_scale(settings: PosteriorSettings) -> None:
+    """Refuse a loss that is all kink on its ball: few proposals would be accepted."""
+    scale, radius = getattr(settings.losses.loss, "scale", None), settings.radius
+    if scale is None or radius is None:
+        return
+    least = radius * settings.linear.ball.data_norm / _MOST_SCALES
+    if scale < least:
+        raise ValueError(
+            "scale is too small beside the margins on the ball, got "
+            f"{scale:g} of half the range of y with radius={radius:g}. Allowed: at "
+            f"least {least:g} of it. Choose a larger scale, or a smaller radius."
         )
 
 

@@ -314,13 +314,15 @@ class LocalizedPosterior(Mechanism[PrivateRows, FloatArray]):
         return self._on(self.ball(center))
 
     def _on(self, ball: Ball) -> GibbsPosterior:
-        return GibbsPosterior.calibrate(
+        # the centre is out, so nothing may be refused any more
+        return GibbsPosterior._calibrated(
             self.draw,
             loss=self._loss,
             radius=self.center.radius,
             n_coefficients=self.n_coefficients,
             ball=ball,
             alpha=self.center.alpha,
+            n_releases=1,
         )
 
     @property

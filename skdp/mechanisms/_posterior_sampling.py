@@ -144,13 +144,6 @@ class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
                 "space, so no temperature is private there. Allowed: a ball, or a loss "
                 "of bounded slope. Pass ball=..., or use HuberLoss."
             )
-        if self.ball is not None:
-            steepest = self.inverse_temperature * self.alpha * self.ball.center_norm
-            require(
-                steepest * self.ball.radius * _ROUND_OFF <= self.rounding,
-                "alpha is so large for a ball so far from zero that the density falls "
-                "faster than floats can tell",
-            )
 
     @classmethod
     def calibrate(
@@ -206,7 +199,35 @@ class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
         >>> round(mechanism.mu, 3), round(mechanism.inverse_temperature, 2)
         (0.237, 6.22)
         """
-        n_releases = _count(n_releases)
+        mechanism = cls._calibrated(
+            target,
+            loss=loss,
+            radius=radius,
+            n_coefficients=n_coefficients,
+            ball=ball,
+            alpha=alpha,
+            n_releases=_count(n_releases),
+        )
+        if not mechanism._is_computable:
+            raise ValueError(
+                f"the density falls faster than floats can tell, got alpha={alpha!r} "
+                "and a ball far from zero. Allowed: a smaller product of alpha, the "
+                "distance of the ball from zero and its radius. Use a smaller alpha."
+            )
+        return mechanism
+
+    @classmethod
+    def _calibrated(
+        cls,
+        target: PureDP | ApproximateDP | GaussianDP,
+        *,
+        loss: Oscillating,
+        radius: float,
+        n_coefficients: int,
+        ball: Ball | None,
+        alpha: Ridge,
+        n_releases: int,
+    ) -> Self:
         draft = cls(
             loss=loss,
             radius=radius,
@@ -259,6 +280,14 @@ class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
     def rounding(self) -> float:
         """Public bound eta on the rounding of a computed log density, in nats."""
         return ROUNDING * min(self.pure_epsilon, self.mu)
+
+    @property
+    def _is_computable(self) -> bool:
+        """Whether the ridge's share of a log density rounds by less than eta."""
+        if self.ball is None:
+            return True
+        steepest = self.inverse_temperature * self.alpha * self.ball.center_norm
+        return steepest * self.ball.radius * _ROUND_OFF <= self.rounding
 
     @property
     def guarantee(self) -> Guarantee:

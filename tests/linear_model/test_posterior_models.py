@@ -242,7 +242,7 @@ def test_mean_and_spread_are_those_of_the_draws():
     np.testing.assert_array_equal(model.predict(X), mean)
     with pytest.raises(ValueError, match="n_samples=1"):
         fitted(regressor).predict(X, return_std=True)
-    with pytest.raises(ValueError, match="return_std"):
+    with pytest.raises(TypeError, match="return_std"):
         model.predict(X, return_std="yes")
 
 

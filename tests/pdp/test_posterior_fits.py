@@ -192,7 +192,7 @@ def test_centre_and_draws_lose_no_more_than_the_bound(loss, target):
             bound = fit_loss(m, output[1:], asked, center=output[0], rho=1e-9)[0]
             # the published draws may lie outside the ball by the lattice step
             ball = m.ball(output[0])
-            low, high = output[0] - ball.radius, output[0] + ball.radius
+            low, high = ball.midpoint - ball.radius, ball.midpoint + ball.radius
             inside = np.vstack([output[:1], np.clip(output[1:], low, high)])
             assert abs(log_p(inside) - log_q(inside)) <= bound
             if isinstance(target, PureDP):
@@ -213,7 +213,7 @@ def test_the_loss_of_a_localized_fit_is_nearly_attained():
     )
     data, more, asked = (rows([1.0] * k, [1.0] * k, loss) for k in (n, n + 1, 1))
     ball = m.ball(np.array([-4.0]))
-    low = -4.0 - ball.radius
+    low = ball.center[0] - ball.radius
     output = np.array([[-4.0], [low], [low]])
     ratio = m.log_density_on(data)(output) - m.log_density_on(more)(output)
     bound = fit_loss(m, output[1:], asked, center=output[0])[0]
