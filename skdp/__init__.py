@@ -73,6 +73,7 @@ _ROOMS = frozenset(
         "preprocessing",
         "random",
         "rows",
+        "samplers",
         "solvers",
     }
 )
