@@ -84,6 +84,7 @@ _ROOMS = frozenset(
         "preprocessing",
         "random",
         "rows",
+        "samplers",
         "solvers",
     }
 )
