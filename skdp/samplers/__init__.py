@@ -15,6 +15,7 @@ from skdp.samplers._gaussian_envelope import (
     gaussian_acceptance,
     strongly_concave_target,
 )
+from skdp.samplers._holder_box import holder_box_stage
 from skdp.samplers._holder_grid import holder_stage, holder_stages
 from skdp.samplers._log_concave import log_concave_acceptance, log_concave_target
 from skdp.samplers._log_linear import LogLinear
@@ -61,6 +62,7 @@ __all__ = [
     "curvature_ratio",
     "density_floor",
     "gaussian_acceptance",
+    "holder_box_stage",
     "holder_stage",
     "holder_stages",
     "log_concave_acceptance",
