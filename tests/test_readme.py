@@ -12,6 +12,7 @@ PAGES = [
     "docs/guarantee.md",
     "docs/accounting.md",
     "docs/posterior_sampling.md",
+    "docs/selection.md",
     "CONTRIBUTING.md",
 ]
 OPTIONS = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL

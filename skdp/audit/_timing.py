@@ -273,8 +273,7 @@ class _Plant:
     def waits(self, planted: BoolArray, source: RandomSource) -> FloatArray:
         """Return how long to wait after each run; the coins are tossed beforehand."""
         late = uniform(planted.size, source) < self.share
-        out: FloatArray = self.delay * (planted & late)
-        return out
+        return self.delay * (planted & late).astype(np.float64)
 
 
 def _checked_plant(delay: float, share: float, clock: Callable[[], float]) -> _Plant:

@@ -224,7 +224,7 @@ class PrivatePCA(
         """Return the public origin, one number a column."""
         allowed = f"one finite number, or {n_features} of them"
         remedy = "Pass a public point, for example the middle of the columns' ranges."
-        if isinstance(self.origin, list | tuple) or getattr(self.origin, "ndim", 0):
+        if isinstance(self.origin, list | tuple) or getattr(self.origin, "ndim", 0) > 0:
             entries = list(self.origin)
         else:
             entries = [self.origin] * n_features
