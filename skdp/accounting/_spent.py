@@ -23,9 +23,9 @@ LEVELS = MappingProxyType(
         "research": "Simulation only; not for release.",
         "default": (
             "The guarantee includes finite-precision arithmetic under these "
-            "assumptions: IEEE 754 double arithmetic, solver certificate checked at "
-            "run time, sampler error at most 1e-14 standard deviations. Timing is not "
-            "covered."
+            "assumptions: IEEE 754 double arithmetic, certificates of solvers, where "
+            "one is used, checked at run time, sampler error at most 1e-14 standard "
+            "deviations. Timing is not covered."
         ),
         "exact": "The sampler is exact (integer arithmetic); timing is not covered.",
     }
