@@ -17,7 +17,13 @@ if TYPE_CHECKING:
         compose,
     )
     from skdp.decomposition import PrivatePCA
-    from skdp.linear_model import KNGQuantileRegressor, ObjPertLogisticRegression
+    from skdp.linear_model import (
+        ASAPClassifier,
+        ASAPRegressor,
+        KNGQuantileRegressor,
+        ObjPertLogisticRegression,
+        PosteriorSampler,
+    )
     from skdp.model_selection import PrivateSelector
     from skdp.preprocessing import BoundedScaler, RowClipper
     from skdp.synthesis import (
@@ -32,6 +38,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [  # noqa: RUF022 (plain order: MWEM is a class)
+    "ASAPClassifier",
+    "ASAPRegressor",
     "Adjacency",
     "ApproximateDP",
     "BoundedScaler",
@@ -41,6 +49,7 @@ __all__ = [  # noqa: RUF022 (plain order: MWEM is a class)
     "KNGQuantileRegressor",
     "MWEM",
     "ObjPertLogisticRegression",
+    "PosteriorSampler",
     "PrivatePCA",
     "PrivateSelector",
     "PureDP",
@@ -55,6 +64,8 @@ __all__ = [  # noqa: RUF022 (plain order: MWEM is a class)
 ]
 
 _HOMES = {
+    "ASAPClassifier": "skdp.linear_model",
+    "ASAPRegressor": "skdp.linear_model",
     "Adjacency": "skdp.accounting",
     "ApproximateDP": "skdp.accounting",
     "BoundedScaler": "skdp.preprocessing",
@@ -64,6 +75,7 @@ _HOMES = {
     "KNGQuantileRegressor": "skdp.linear_model",
     "MWEM": "skdp.synthesis",
     "ObjPertLogisticRegression": "skdp.linear_model",
+    "PosteriorSampler": "skdp.linear_model",
     "PrivatePCA": "skdp.decomposition",
     "PrivateSelector": "skdp.model_selection",
     "PureDP": "skdp.accounting",
@@ -93,6 +105,7 @@ _ROOMS = frozenset(
         "preprocessing",
         "random",
         "rows",
+        "samplers",
         "solvers",
         "synthesis",
     }

@@ -5,7 +5,6 @@ nothing from the rows. The steps are walked one by one; whatever is not understo
 leak, named as such, and then there is no finite epsilon to report.
 """
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 from skdp._typing import FloatArray, MatrixLike
+from skdp._validation import warn
 from skdp.accounting import (
     Adjacency,
     Guarantee,
@@ -208,19 +208,19 @@ def _walk(name: str, step: Any) -> Iterator[_Step]:
 def _warn_of_leaks(steps: Iterator[_Step] | list[_Step]) -> None:
     leaking = [step.complaint for step in steps if step.leaks]
     if leaking:
-        warnings.warn(
+        warn(
             "no guarantee holds, got steps that learn from private rows: "
             f"{'. '.join(leaking)}. Allowed: steps whose settings are all public. "
             "Change the settings as told, or declare what the step would learn, for "
             "example with skdp.preprocessing.BoundedScaler.",
             PrivacyLeakWarning,
-            stacklevel=3,
         )
 
 
 def _total(steps: list[_Step]) -> PrivacySpent:
     spends = [step.spent for step in steps if step.spent is not None]
-    known = [spent.guarantee for spent in spends if spent.guarantee is not None]
+    curves = [spent.guarantee or spent.nominal for spent in spends]
+    known = [curve for curve in curves if curve is not None]
     total = compose(*known) if known else PureDP(0.0)
     assumptions = dict.fromkeys((*total.assumptions, UNCHANGED))
     for step in steps:
@@ -261,8 +261,8 @@ def _loss(estimator: Any, X: MatrixLike, y: Any, options: dict[str, Any]) -> Flo
     if not hasattr(estimator, "pdp_loss"):
         raise TypeError(
             f"the last step has no per-person loss, got {type(estimator).__name__}. "
-            "Allowed: an estimator with a method pdp_loss. Use a private one, for "
-            "example skdp.ObjPertLogisticRegression."
+            "Allowed: an estimator with a method pdp_loss. Use a private one of "
+            "skdp.linear_model; one that is wrapped in another answers for itself."
         )
     loss: FloatArray = estimator.pdp_loss(X, y, **options)
     return loss

@@ -1,5 +1,7 @@
 """What every private estimator does the same way: publish, and show its card."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from html import escape
 from typing import Any, ClassVar
 
@@ -35,6 +37,21 @@ class PrivateEstimatorMixin:
         for name, value in attributes.items():
             setattr(self, name, value)
 
+    @contextmanager
+    def _whole_fit(self) -> Iterator[None]:
+        """Leave the attributes of the earlier fit, all or none, where this one fails.
+
+        Half a fit would predict from one table's coefficients with another's columns.
+        """
+        before = _fitted(self)
+        try:
+            yield
+        except BaseException:
+            for name in _fitted(self):
+                delattr(self, name)
+            vars(self).update(before)
+            raise
+
     def _repr_html_(self) -> str:
         """Return the diagram of the estimator followed by its privacy card."""
         diagram: str = estimator_html_repr(self)
@@ -52,3 +69,12 @@ class PrivateEstimatorMixin:
         if get_config()["display"] == "diagram":
             bundle["text/html"] = self._repr_html_()
         return bundle
+
+
+def _fitted(estimator: object) -> dict[str, Any]:
+    """Return what a fit left, by scikit-learn's naming."""
+    return {
+        name: value
+        for name, value in vars(estimator).items()
+        if name.endswith("_") and not name.startswith("_")
+    }

@@ -6,8 +6,11 @@ parameters are checked here, never data, so a message may quote the value it ref
 
 import math
 import numbers
+import sys
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
 
 import numpy as np
 
@@ -20,8 +23,11 @@ __all__ = [
     "check_count",
     "check_delta",
     "check_epsilon",
+    "check_flag",
     "check_positive",
     "check_real",
+    "is_auto",
+    "warn",
 ]
 
 #: Smallest and largest epsilon (nats) an estimator accepts for one release.
@@ -30,6 +36,31 @@ MIN_EPSILON, MAX_EPSILON = 1e-9, 1e3
 MIN_DELTA = 1e-300
 #: Above this delta the fixed-text :class:`WeakGuaranteeWarning` is issued.
 LARGE_DELTA = 1e-3
+#: Where this package lives: its frames are nobody's line to change.
+_PACKAGE = str(Path(__file__).parent)
+#: Packages that call a fit on behalf of somebody else.
+_GO_BETWEENS = ("sklearn.", "joblib.")
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line of whoever called in, through scikit-learn or not.
+
+    A filter by module then sees the user's module, however deep the reason was found.
+    """
+    warnings.warn(message, category, stacklevel=_frames_to_the_user())
+
+
+def _frames_to_the_user() -> int:
+    """Return the ``stacklevel`` that points out of the package, seen from `warn`."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and _is_inside(frame.f_code.co_filename, frame):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _is_inside(filename: str, frame: FrameType) -> bool:
+    name = str(frame.f_globals.get("__name__", ""))
+    return filename.startswith(_PACKAGE) or name.startswith(_GO_BETWEENS)
 
 
 def check_real(name: str, value: object, *, allowed: str, remedy: str) -> float:
@@ -45,7 +76,10 @@ def check_real(name: str, value: object, *, allowed: str, remedy: str) -> float:
             f"{name} must be a real number, got {value!r} of type "
             f"{type(value).__name__}. Allowed: {allowed}. {remedy}"
         )
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # an int beyond all floats is out of any range
+        number = -math.inf if value < 0 else math.inf
     if math.isnan(number):
         raise ValueError(
             f"{name} must not be nan, got {value!r}. Allowed: {allowed}. {remedy}"
@@ -58,20 +92,24 @@ def check_count(
     value: object,
     *,
     minimum: int,
+    maximum: int | None = None,
     remedy: str = "Pass how many numbers the vector holds.",
 ) -> int:
-    """Return ``value`` as an int that is at least ``minimum``."""
+    """Return ``value`` as an int that is at least ``minimum``, and not too large."""
     allowed = f"an integer of at least {minimum}"
+    if maximum is not None:
+        allowed = f"an integer from {minimum} to {maximum}"
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
         raise TypeError(
             f"{name} must be an integer, got {value!r} of type "
             f"{type(value).__name__}. Allowed: {allowed}. {remedy}"
         )
-    if value < minimum:
+    number = int(value)
+    if number < minimum or (maximum is not None and number > maximum):
         raise ValueError(
             f"{name} is out of range, got {value!r}. Allowed: {allowed}. {remedy}"
         )
-    return int(value)
+    return number
 
 
 def check_epsilon(value: object, *, name: str = "epsilon") -> float:
@@ -99,12 +137,11 @@ def check_delta(value: object, *, name: str = "delta") -> float:
             f"{name} is out of range, got {value!r}. Allowed: {allowed}. {remedy}"
         )
     if number > LARGE_DELTA:
-        warnings.warn(
+        warn(
             f"{name} > {LARGE_DELTA:g}: a mechanism with this delta may publish the "
             "whole record of one person in a thousand. Choose a delta well below one "
             "over the number of people.",
             WeakGuaranteeWarning,
-            stacklevel=3,
         )
     return number
 
@@ -116,9 +153,15 @@ def check_positive(
     remedy: str,
     minimum: float = 1e-100,
     maximum: float = 1e100,
+    or_auto: bool = False,
 ) -> float:
-    """Return a positive finite number within a range in which nothing overflows."""
+    """Return a positive finite number within a range in which nothing overflows.
+
+    ``or_auto`` says that the parameter takes ``"auto"`` as well, in the message alone.
+    """
     allowed = f"a number from {minimum:g} to {maximum:g}"
+    if or_auto:
+        allowed = f"'auto' or {allowed}"
     number = check_real(name, value, allowed=allowed, remedy=remedy)
     if not minimum <= number <= maximum:
         raise ValueError(
@@ -130,10 +173,31 @@ def check_positive(
 def check_choice(
     name: str, value: object, choices: Sequence[object], *, remedy: str
 ) -> None:
-    """Raise unless ``value`` is one of ``choices``."""
-    if not any(value is choice or value == choice for choice in choices):
+    """Raise unless ``value`` is one of ``choices``, and of its type."""
+    # the type first: 1 == True, and arrays compare to arrays
+    if not any(isinstance(value, type(c)) and value == c for c in choices):
         listed = ", ".join(repr(choice) for choice in choices)
         raise ValueError(
             f"{name} is not one of the choices, got {value!r}. Allowed: {listed}. "
             f"{remedy}"
         )
+
+
+def check_flag(name: str, value: object, *, remedy: str, or_auto: bool = False) -> bool:
+    """Return ``value`` as a bool, refusing what is only taken for one, such as 1.
+
+    ``or_auto`` says that the parameter takes ``"auto"`` as well, in the message alone.
+    """
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    allowed = "'auto', True or False" if or_auto else "True or False"
+    kind = ValueError if or_auto and isinstance(value, str) else TypeError
+    raise kind(
+        f"{name} must be {allowed}, got {value!r} of type {type(value).__name__}. "
+        f"Allowed: {allowed}. {remedy}"
+    )
+
+
+def is_auto(value: object) -> bool:
+    """Tell whether a parameter is left to the estimator; arrays are not ``"auto"``."""
+    return isinstance(value, str) and value == "auto"

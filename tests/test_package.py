@@ -78,3 +78,11 @@ def test_floors_import_downwards_only():
         cwd=Path(__file__).parents[1],
     )
     assert run.returncode == 0, run.stdout
+
+
+def test_every_room_is_reached_from_the_top():
+    home = Path(skdp.__file__).parent
+    folders = {path.parent.name for path in home.glob("[a-z]*/__init__.py")}
+    assert folders | {"exceptions"} == skdp._ROOMS
+    for room in skdp._ROOMS:
+        assert getattr(skdp, room).__name__ == f"skdp.{room}"

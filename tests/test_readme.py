@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["README.md", "docs/guarantee.md", "docs/accounting.md", "CONTRIBUTING.md"]
+PAGES = [
+    "README.md",
+    "docs/guarantee.md",
+    "docs/accounting.md",
+    "docs/posterior_sampling.md",
+    "docs/selection.md",
+    "CONTRIBUTING.md",
+]
 OPTIONS = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
 
 

@@ -32,7 +32,7 @@ from skdp.accounting._pure import PureDP
 from skdp.accounting._simultaneous import Simultaneous
 from skdp.accounting._smoothed_gaussian import SmoothedGaussianDP
 
-__all__ = ["Composed", "compose"]
+__all__ = ["Composed", "compose", "union"]
 
 #: Most atoms of privacy loss to enumerate; beyond, the numerical convolution serves.
 _MOST_ATOMS = 20_000
@@ -98,7 +98,7 @@ def compose(*guarantees: Guarantee) -> Guarantee:
     parts = _flatten(guarantees)
     merged = _merge_alike(parts)
     total = merged or Composed(parts, adjacency=adjacency, observes=channels)
-    total._set("assumptions", _union(guarantees))
+    total._set("assumptions", union(guarantees))
     total._set("observes", channels)
     return total
 
@@ -120,7 +120,7 @@ def _compose_alternatives(
     A guarantee with fewer alternatives takes part with its last one. Every choice is
     valid, so the best of some is.
     """
-    choices = [g.parts if isinstance(g, Simultaneous) else (g,) for g in guarantees]
+    choices = [_alternatives(g) for g in guarantees]
     totals = tuple(
         compose(*(parts[min(i, len(parts) - 1)] for parts in choices))
         for i in range(max(map(len, choices)))
@@ -128,12 +128,19 @@ def _compose_alternatives(
     return Simultaneous(
         totals,
         adjacency=adjacency,
-        assumptions=_union(guarantees),
-        observes=common_channels(totals),
+        assumptions=union(guarantees),
+        observes=common_channels(guarantees),
     )
 
 
-def _union(guarantees: tuple[Guarantee, ...]) -> tuple[str, ...]:
+def _alternatives(g: Guarantee) -> tuple[Guarantee, ...]:
+    """Return what holds of one release, each about what the whole covers."""
+    if not isinstance(g, Simultaneous):
+        return (g,)
+    return tuple(part._watching(g.observes) for part in g.parts)
+
+
+def union(guarantees: tuple[Guarantee, ...]) -> tuple[str, ...]:
     """Collect assumptions once each, in order."""
     return tuple(dict.fromkeys(text for g in guarantees for text in g.assumptions))
 

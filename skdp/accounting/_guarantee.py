@@ -113,14 +113,19 @@ class Guarantee(ABC):
         shared = {"adjacency", "assumptions", "source", "observes"}
         return tuple(f.name for f in fields(cls) if f.name not in shared)
 
-    def _with(self, *numbers: object, adjacency: Adjacency | None = None) -> Self:
+    def _with(
+        self,
+        *numbers: object,
+        adjacency: Adjacency | None = None,
+        observes: frozenset[Channel] | None = None,
+    ) -> Self:
         """Return the same notion with other numbers, keeping what it assumes."""
         return type(self)(
             *numbers,
             adjacency=self.adjacency if adjacency is None else adjacency,
             assumptions=self.assumptions,
             source=self.source,
-            observes=self.observes,
+            observes=self.observes if observes is None else observes,
         )
 
     def __repr__(self) -> str:
@@ -296,12 +301,14 @@ class Guarantee(ABC):
         return implied(self._watching(other.observes), other)
 
     def _watching(self, channels: frozenset[Channel]) -> Self:
-        """Return the same numbers about other channels; the caller knows they hold."""
+        """Return the same numbers about other channels; the caller knows they hold.
+
+        The parts of a guarantee of several are about the same channels as the whole.
+        """
         if channels == self.observes:
             return self
-        twin = self._with(*(getattr(self, name) for name in self._own_fields()))
-        twin._set("observes", channels)
-        return twin
+        values = (getattr(self, name) for name in self._own_fields())
+        return self._with(*(_watched(v, channels) for v in values), observes=channels)
 
     def to_json(self) -> str:
         """Return a text from which :meth:`from_json` rebuilds the same value exactly.
@@ -352,6 +359,15 @@ class Guarantee(ABC):
         return guarantee
 
 
+def _watched(value: object, channels: frozenset[Channel]) -> object:
+    """Return a field of a guarantee, what it holds of guarantees about ``channels``."""
+    if isinstance(value, Guarantee):
+        return value._watching(channels)
+    if isinstance(value, tuple):
+        return tuple(_watched(item, channels) for item in value)
+    return value
+
+
 def guarantee_from_record(record: Mapping[str, object]) -> Guarantee:
     """Rebuild a guarantee from a decoded record; kinds come from the registry only."""
     try:
@@ -397,14 +413,15 @@ def require_same_adjacency(guarantees: tuple[Guarantee, ...]) -> Adjacency:
 
 def common_channels(guarantees: tuple[Guarantee, ...]) -> frozenset[Channel]:
     """Return what every guarantee covers, which is all their composition covers."""
-    first = guarantees[0]
     common = frozenset.intersection(*(g.observes for g in guarantees))
     if not common:
-        other = next(g for g in guarantees if not g.observes & first.observes)
+        # no two of three need be without a common channel
+        found = dict.fromkeys(
+            f"{describe(g.observes)} ({type(g).__name__})" for g in guarantees
+        )
         raise ValueError(
-            f"the guarantees cover nothing in common, got {describe(first.observes)} "
-            f"({type(first).__name__}) and {describe(other.observes)} "
-            f"({type(other).__name__}). Allowed: at least one channel covered by all. "
-            "Join the output and the running time of one release by with_runtime()."
+            f"the guarantees cover nothing in common, got {', '.join(found)}. Allowed: "
+            "at least one channel covered by all. Join the output and the running time "
+            "of one release by with_runtime()."
         )
     return common

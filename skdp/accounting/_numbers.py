@@ -45,6 +45,20 @@ def probability(name: str, value: object) -> float:
     return number + 0.0
 
 
+def within(
+    name: str, value: object, low: float, high: float, *, ends: bool = True
+) -> float:
+    """Return ``value`` as a float in [low, high], or in (low, high)."""
+    allowed = f"{low:g} to {high:g}" if ends else f"above {low:g}, below {high:g}"
+    remedy = f"Pass {name} as one number."
+    number = check_real(name, value, allowed=allowed, remedy=remedy)
+    if not low <= number <= high or (not ends and number in (low, high)):
+        raise ValueError(
+            f"{name} is out of range, got {number!r}. Allowed: {allowed}. {remedy}"
+        )
+    return number + 0.0
+
+
 def sequence_of(name: str, value: object, kind: type[T], what: str) -> tuple[T, ...]:
     """Return a list or tuple of ``kind`` as a tuple; a bare string is neither."""
     items = tuple(value) if isinstance(value, list | tuple) else (None,)

@@ -10,6 +10,8 @@ from skdp._validation import check_real
 
 __all__ = ["Public", "public_number"]
 
+#: Largest log ratio a loop is priced for.
+LARGEST_RATIO = 100.0
 _REMEDY = (
     "Use a number known without the data: bounds on running times are only as public "
     "as what they are computed from."
@@ -94,11 +96,22 @@ def rate(name: str, value: object, *, zero: bool = True) -> float:
     return number + 0.0
 
 
-def log_ratio(name: str, value: object) -> float:
-    """Return a public bound on a log ratio, within [0, 100]."""
+def log_ratio(name: str, value: object, *, most: float = LARGEST_RATIO) -> float:
+    """Return a public bound on a log ratio, within [0, most]."""
     number = public_number(name, value)
-    if not 0.0 <= number <= 100.0 or not isinstance(value, numbers.Real):
+    if not 0.0 <= number <= most or not isinstance(value, numbers.Real):
         raise ValueError(
-            f"{name} is out of range, got {number!r}. Allowed: 0 to 100. {_REMEDY}"
+            f"{name} is out of range, got {number!r}. Allowed: 0 to {most:g}. {_REMEDY}"
         )
     return math.fabs(number)
+
+
+def group_ratio(name: str, value: float, k: int) -> float:
+    """Return the bound on a log ratio for groups of k; a cut bound would be false."""
+    if k * value > LARGEST_RATIO:
+        raise ValueError(
+            f"a group of {k} has {name} = {k * value:g}, which is out of range. "
+            f"Allowed: 0 to {LARGEST_RATIO:g}. Use a smaller group, or a loop of "
+            "batches."
+        )
+    return k * value

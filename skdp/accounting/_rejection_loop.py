@@ -22,8 +22,8 @@ import numpy as np
 from skdp._typing import BoolArray, FloatArray, IntArray
 from skdp.accounting._channel import Channel
 from skdp.accounting._guarantee import Guarantee
-from skdp.accounting._numbers import mirrored
-from skdp.accounting._public import log_ratio, rate
+from skdp.accounting._numbers import mirrored, within
+from skdp.accounting._public import LARGEST_RATIO, group_ratio, log_ratio, rate
 
 __all__ = ["RejectionLoopDP", "joint_loop_delta"]
 
@@ -45,12 +45,17 @@ def joint_loop_delta(epsilon: float, p: float, q: float, Dg: float) -> float:
         Acceptance probabilities under D and under its neighbour, within (0, 1) and
         with a log ratio of at most ``Dg``.
     Dg : float
-        Bound on the difference of the log targets, > 0.
+        Bound on the difference of the log targets, above 0, at most 100.
 
     Returns
     -------
     float
         Largest over all targets with these numbers.
+
+    Raises
+    ------
+    ValueError
+        When a number is out of range, or no target has these numbers.
 
     Examples
     --------
@@ -58,8 +63,18 @@ def joint_loop_delta(epsilon: float, p: float, q: float, Dg: float) -> float:
     >>> joint_loop_delta(1.0, 0.3, 0.4, 0.5)
     0.029687...
     """
+    epsilon = within("epsilon", epsilon, 0.0, math.inf)
+    p, q = (within(name, v, 0.0, 1.0, ends=False) for name, v in [("p", p), ("q", q)])
+    Dg = within("Dg", Dg, 0.0, LARGEST_RATIO)
+    if Dg == 0.0 or abs(math.log(p) - math.log(q)) > Dg * (1.0 + 1e-9) + 1e-12:
+        raise ValueError(
+            f"no target has these numbers, got p={p!r}, q={q!r}, Dg={Dg!r}. Allowed: "
+            "Dg > 0 and a log ratio of p and q of at most Dg. Pass acceptance "
+            "probabilities under one public envelope."
+        )
     atoms = _Atoms(np.array([epsilon]), np.array([p]), np.array([q]), Dg)
-    return float(atoms.mix(atom_weight(np.array([p / q]), Dg))[0])
+    delta = float(atoms.mix(atom_weight(np.array([p / q]), Dg))[0])
+    return min(max(delta, 0.0), 1.0)
 
 
 def atom_weight(t: FloatArray, Dg: float) -> FloatArray:
@@ -237,7 +252,7 @@ class RejectionLoopDP(Guarantee):
         return atom_weight(t, self.Dg)
 
     def _group(self, k: int) -> "RejectionLoopDP":
-        return self._with(self.p_hi, min(k * self.Dg, 100.0), self.p_lo)
+        return self._with(self.p_hi, group_ratio("Dg", self.Dg, k), self.p_lo)
 
 
 def _worth_halving(upper: FloatArray, best: FloatArray, row: IntArray) -> BoolArray:

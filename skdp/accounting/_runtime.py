@@ -21,7 +21,7 @@ from skdp.accounting._channel import Channel
 from skdp.accounting._geometric import hockey_stick, log_survival
 from skdp.accounting._guarantee import Guarantee
 from skdp.accounting._numbers import mirrored
-from skdp.accounting._public import log_ratio, rate
+from skdp.accounting._public import LARGEST_RATIO, group_ratio, log_ratio, rate
 from skdp.accounting._pure import pure_curve
 
 __all__ = ["KINDS", "RuntimeCost"]
@@ -141,8 +141,11 @@ class RuntimeCost(Guarantee):
                 "100. Pass a public bound on the log ratio of acceptance "
                 "probabilities, or p_lo > 0."
             )
-        given = width if self.Dg is None else log_ratio("Dg", self.Dg)
-        return min(given, width)
+        if self.Dg is None:
+            return width
+        # what was stored for a small p_lo is taken again
+        most = LARGEST_RATIO if width == math.inf else max(width, LARGEST_RATIO)
+        return min(log_ratio("Dg", self.Dg, most=most), width)
 
     def _require_p_lo(self) -> None:
         if self.p_lo == 0.0:
@@ -226,7 +229,12 @@ class RuntimeCost(Guarantee):
     def _group(self, k: int) -> "RuntimeCost":
         # what the last two kinds compare with is one public law for every data set
         fixed = self.kind in ("constant", "slack_squeeze", "padded")
-        ratio = self._ratio if fixed else min(k * self._ratio, 100.0)
+        ratio = self._ratio
+        if not fixed:
+            # no pair of data sets is further apart than the public bounds
+            width = self._width()
+            open_ = width == math.inf
+            ratio = group_ratio("Dg", ratio, k) if open_ else min(k * ratio, width)
         return self._with(
             self.kind, self.p_lo, self.p_hi, ratio, self.batch, self.n_samples
         )

@@ -23,9 +23,9 @@ LEVELS = MappingProxyType(
         "research": "Simulation only; not for release.",
         "default": (
             "The guarantee includes finite-precision arithmetic under these "
-            "assumptions: IEEE 754 double arithmetic, solver certificate checked at "
-            "run time, sampler error at most 1e-14 standard deviations. Timing is not "
-            "covered."
+            "assumptions: IEEE 754 double arithmetic, certificates of solvers, where "
+            "one is used, checked at run time, sampler error at most 1e-14 standard "
+            "deviations. Timing is not covered."
         ),
         "exact": "The sampler is exact (integer arithmetic); timing is not covered.",
     }
@@ -96,9 +96,13 @@ class PrivacySpent:
     level : {"research", "default", "exact"}, default="default"
         What the release claims about its arithmetic; see ``claim``.
     grade : {"proved", "numerically certified", "heuristic"}, default="proved"
-        How the guarantee is known. A heuristic one has ``epsilon`` nan.
+        How the guarantee is known. A heuristic is none: ``epsilon`` is nan, what was
+        given as ``guarantee`` becomes ``nominal``, also of the parts, and
+        ``releasable`` is False.
     leaks : sequence of str, default=()
         Steps that read private data unpaid; with any, ``epsilon`` is inf.
+    nominal : Guarantee, optional
+        What would hold if a heuristic were exact; no claim.
 
     Attributes
     ----------
@@ -130,13 +134,16 @@ class PrivacySpent:
     level: str = "default"
     grade: str = "proved"
     leaks: tuple[str, ...] = ()
+    nominal: Guarantee | None = None
     epsilon: float = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check the fields and compute epsilon once."""
         check_choice("level", self.level, tuple(LEVELS), remedy="Pick one of these.")
         check_choice("grade", self.grade, GRADES, remedy="Pick one of these.")
-        if self.guarantee is None and not self.leaks:
+        if self.grade == "heuristic":
+            self._claim_nothing()
+        elif self.guarantee is None and not self.leaks:
             raise ValueError(
                 "guarantee is None although nothing leaks. Allowed: a guarantee, or "
                 "None with leaks named. Pass the guarantee of the release."
@@ -151,6 +158,14 @@ class PrivacySpent:
         self._set("leaks", sequence_of("leaks", self.leaks, str, "strings"))
         self._set("epsilon", self._stated_epsilon())
 
+    def _claim_nothing(self) -> None:
+        """Keep a hope apart from guarantees, so that nobody composes it with them."""
+        self._set("nominal", self.guarantee or self.nominal)
+        self._set("guarantee", None)
+        self._set("releasable", False)
+        parts = sequence_of("parts", self.parts, PrivacyPart, "parts")
+        self._set("parts", tuple(PrivacyPart(p.name, None, p.note) for p in parts))
+
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
 
@@ -161,15 +176,15 @@ class PrivacySpent:
 
     @property
     def nominal_epsilon(self) -> float:
-        """Epsilon of the guarantee at ``delta``, whatever its grade and leaks."""
-        g = self.guarantee
+        """Epsilon at ``delta`` if a heuristic were exact and no step leaked."""
+        g = self.guarantee or self.nominal
         return math.inf if g is None else _epsilon_at(g, self.delta)
 
     @property
     def adjacency(self) -> Adjacency | None:
         """Which data sets count as neighbours; None when no part says so."""
         known = [p.guarantee for p in self.parts]
-        for g in (self.guarantee, *known):
+        for g in (self.guarantee, self.nominal, *known):
             if g is not None:
                 return g.adjacency
         return None
@@ -177,7 +192,8 @@ class PrivacySpent:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the guarantee takes as given."""
-        return () if self.guarantee is None else self.guarantee.assumptions
+        known = self.guarantee or self.nominal
+        return () if known is None else known.assumptions
 
     @property
     def observes(self) -> frozenset[Channel]:
@@ -201,9 +217,13 @@ class PrivacySpent:
         return f"epsilon={round_up(self.epsilon)} at delta={self.delta:g}"
 
     def _remarks(self) -> list[str]:
-        relation = [] if self.adjacency is None else [str(self.adjacency)]
-        covered = [describe(self.observes)] if self.observes else []
-        remarks = [*relation, *covered, "no guarantee" if self.leaks else self.grade]
+        remarks = [] if self.adjacency is None else [str(self.adjacency)]
+        if self.observes:
+            remarks.append(describe(self.observes))
+        if self.leaks:
+            remarks.append("no guarantee")
+        elif self.grade != "heuristic":  # the caveat says it
+            remarks.append(self.grade)
         if self._caveat:
             remarks.append(self._caveat)
         return remarks
@@ -212,7 +232,7 @@ class PrivacySpent:
     def _caveat(self) -> str:
         """Why the result must not be released as private, empty when it may."""
         reasons = []
-        if not self.releasable:
+        if not self.releasable and self.grade != "heuristic":
             reasons.append("seeded: not for release")
         if self.grade == "heuristic":
             reasons.append("heuristic: no claim")
@@ -238,13 +258,22 @@ class PrivacySpent:
             ("arithmetic", self.claim),
             ("assumes", "; ".join(self.assumptions) or "nothing"),
         ]
-        rows += [(part.name, _describe(part)) for part in self.parts]
+        rows += [(part.name, self._describe(part)) for part in self.parts]
         body = "".join(
             f'<tr><th scope="row">{html.escape(name)}</th>'
             f"<td>{html.escape(text)}</td></tr>"
             for name, text in rows
         )
         return f"<table><caption>Privacy spent</caption><tbody>{body}</tbody></table>"
+
+    def _describe(self, part: PrivacyPart) -> str:
+        """Say what a part cost at the delta asked; its curve fills a page."""
+        if part.guarantee is None:
+            text = "no guarantee"
+        else:
+            epsilon = round_up(_epsilon_at(part.guarantee, self.delta))
+            text = f"epsilon={epsilon} at delta={self.delta:g}"
+        return f"{text} ({part.note})" if part.note else text
 
     def to_json(self) -> str:
         """Return a text from which :meth:`from_json` rebuilds the same value exactly.
@@ -254,7 +283,8 @@ class PrivacySpent:
         str
             JSON; floats are written in hexadecimal.
         """
-        guarantee = None if self.guarantee is None else self.guarantee._to_record()
+        curve = self.guarantee or self.nominal
+        guarantee = None if curve is None else curve._to_record()
         return write(
             {
                 "kind": "PrivacySpent",
@@ -307,8 +337,3 @@ class PrivacySpent:
 
 def _guarantee_or_none(record: Any) -> Guarantee | None:
     return None if record is None else guarantee_from_record(record)
-
-
-def _describe(part: PrivacyPart) -> str:
-    text = "no guarantee" if part.guarantee is None else repr(part.guarantee)
-    return f"{text} ({part.note})" if part.note else text

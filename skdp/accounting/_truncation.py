@@ -4,7 +4,8 @@ import math
 
 from scipy.special import betaincc
 
-from skdp._validation import check_count, check_real
+from skdp._validation import check_count
+from skdp.accounting._numbers import probability, within
 
 __all__ = ["pool_failure", "pool_size", "truncation_delta", "truncation_size"]
 
@@ -40,27 +41,26 @@ def truncation_delta(epsilon: float, q: float, q_other: float, delta: float) -> 
     >>> truncation_delta(1.0, 0.03125, 0.16807, 0.0)
     0.10002...
     """
-    e, q, q_other, d = (
-        _number(name, value)
-        for name, value in [
-            ("epsilon", epsilon),
-            ("q", q),
-            ("q_other", q_other),
-            ("delta", delta),
-        ]
-    )
-    k = math.exp(e)
+    e = within("epsilon", epsilon, 0.0, math.inf)
+    q, q_other = within("q", q, 0.0, 1.0), within("q_other", q_other, 0.0, 1.0)
+    d = probability("delta", delta)
+    k = math.exp(min(e, 700.0))
     draws = max(
         (1.0 - q) * d,
         (1.0 - q) * d + (q_other - q) * k * (1.0 - d) / (1.0 + k),
         (1.0 - q) - k * (1.0 - q_other) * (1.0 - d),
     )
-    return draws + max(q - k * q_other, 0.0)
+    return min(draws + max(q - k * q_other, 0.0), 1.0)
 
 
-def _number(name: str, value: object) -> float:
-    remedy = f"Pass {name} as one number."
-    return check_real(name, value, allowed="a number", remedy=remedy)
+def _public_rate(p_lo: object) -> float:
+    number = within("p_lo", p_lo, 0.0, 1.0)
+    if number == 0.0:
+        raise ValueError(
+            "p_lo is out of range, got 0.0. Allowed: above 0, at most 1. Pass a public "
+            "lower bound on the acceptance probability."
+        )
+    return number
 
 
 def truncation_size(p_lo: float, delta: float) -> int:
@@ -84,13 +84,7 @@ def truncation_size(p_lo: float, delta: float) -> int:
     >>> truncation_size(0.05, 1e-6), truncation_size(0.5, 2.0**-40)
     (270, 40)
     """
-    p, d = _number("p_lo", p_lo), _number("delta", delta)
-    for name, number, closed in [("p_lo", p, True), ("delta", d, False)]:
-        if not 0.0 < number <= 1.0 or (number == 1.0 and not closed):
-            raise ValueError(
-                f"{name} is out of range, got {number!r}. Allowed: above 0, at most 1. "
-                f"Pass {name} as a public number."
-            )
+    p, d = _public_rate(p_lo), within("delta", delta, 0.0, 1.0, ends=False)
     if p == 1.0:
         return 1
     stay, target = math.log1p(-p), math.log(d)
@@ -122,7 +116,11 @@ def pool_failure(size: int, p_lo: float, n_samples: int) -> float:
     >>> pool_failure(4828, 0.25, 1000)
     9.7...e-13
     """
-    return float(betaincc(n_samples, size - n_samples + 1, p_lo))
+    remedy = "Pass how many draws are wanted."
+    n = check_count("n_samples", n_samples, minimum=1, remedy=remedy)
+    remedy = "Pass how many proposals there are, no fewer than draws are wanted."
+    m = check_count("size", size, minimum=n, remedy=remedy)
+    return float(betaincc(n, m - n + 1, _public_rate(p_lo)))
 
 
 def pool_size(n_samples: int, p_lo: float, delta: float) -> int:

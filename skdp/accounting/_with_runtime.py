@@ -1,9 +1,10 @@
 """Join the guarantee of a draw with the cost of the time it took."""
 
 import math
+from dataclasses import replace
 
 from skdp.accounting._channel import Channel, describe
-from skdp.accounting._compose import compose
+from skdp.accounting._compose import compose, union
 from skdp.accounting._guarantee import Guarantee, require_same_adjacency
 from skdp.accounting._pure import PureDP
 from skdp.accounting._runtime import RuntimeCost
@@ -64,7 +65,10 @@ def with_runtime(output: Guarantee, cost: RuntimeCost) -> Guarantee:
             "Allowed: a guarantee of what is released. Pass that of the draw first."
         )
     if cost.kind == "constant":
-        return output._watching(_BOTH)
+        fixed = output._watching(_BOTH)
+        if cost.assumptions:
+            fixed = replace(fixed, assumptions=union((output, cost)))
+        return fixed
     if cost.kind == "slack_squeeze":
         return _squeezed(output, cost)
     return compose(output._watching(_BOTH), cost._watching(_BOTH))
@@ -81,7 +85,7 @@ def _squeezed(output: Guarantee, cost: RuntimeCost) -> PureDP:
     return PureDP(
         pure + cost.epsilon(0.0),
         adjacency=output.adjacency,
-        assumptions=output.assumptions,
+        assumptions=union((output, cost)),
         source="slack squeeze, docs/proofs/runtime.md",
         observes=_BOTH,
     )

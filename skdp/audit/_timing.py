@@ -20,10 +20,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from skdp._typing import FloatArray, IntArray
+from skdp._typing import BoolArray, FloatArray, IntArray
 from skdp._validation import check_count, check_delta, check_real
 from skdp.audit._binomial import probability_above, probability_below
-from skdp.random import as_random_source, uniform
+from skdp.random import RandomSource, as_random_source, uniform
 
 __all__ = ["TimingAudit", "TimingEvidence", "timing"]
 
@@ -35,6 +35,8 @@ _QUANTILES = np.concatenate(
 )
 #: Welch's statistic is computed below these quantiles: tails are noise of the machine.
 _CROPS = (0.5, 0.75, 0.9, 0.95, 1.0)
+#: Label of the class that is slowed down now and then: the control to be found.
+_PLANTED = 3
 #: Above this size, on both halves and with one sign, the means differ.
 _LARGE_T = 4.5
 
@@ -150,11 +152,12 @@ def timing(
         Probability that a bound is right.
     planted_delay, planted_share : float
         By how much, and with which chance, the positive control is slowed down; in
-        seconds, or in the unit of another clock.
+        seconds, or in the unit of another clock. Without a delay the control cannot be
+        found, and the audit is not trustworthy.
     clock : callable, default=time.perf_counter_ns
         Returns the time.
     random_state : None, int, Generator or RandomState, default=None
-        Decides the order of the runs.
+        Decides the order of the runs, and which of the control are slowed down.
 
     Returns
     -------
@@ -181,19 +184,15 @@ def timing(
     (True, True)
     """
     settings = _checked(n_runs, warm_up, delta, confidence)
+    plant = _checked_plant(planted_delay, planted_share, clock)
     buffer = _Buffer(D, D_neighbour)
-    delay = _Delay(run, planted_delay, planted_share, clock, random_state)
-    classes: list[tuple[Callable[[Any], object], Any]] = [
-        (run, D),
-        (run, D_neighbour),
-        (run, D),
-        (delay, D),
-    ]
+    classes = [D, D_neighbour, D, D]
     for k in range(settings.warm_up):
-        function, data = classes[k % 4]
-        function(buffer.load(data))
-    order = _shuffled(np.repeat(np.arange(4), settings.n_runs), random_state)
-    times = _measure(classes, order, buffer, clock)
+        run(buffer.load(classes[k % 4]))
+    source = as_random_source(random_state)
+    order = _shuffled(np.repeat(np.arange(4), settings.n_runs), source)
+    waits = plant.waits(order == _PLANTED, source)
+    times = _measure(run, classes, order, waits, buffer, clock)
     return TimingAudit(
         evidence=_compare(times[0], times[1], settings),
         null=_compare(times[0], times[2], settings),
@@ -264,41 +263,47 @@ def _copied(place: Any, data: Any) -> Any:
     return place
 
 
-class _Delay:
-    """Slow a callable down now and then: the control that has to be found."""
+@dataclass(frozen=True, slots=True)
+class _Plant:
+    """The delay of the positive control, in units of the clock."""
 
-    def __init__(
-        self,
-        run: Callable[[Any], object],
-        delay: float,
-        share: float,
-        clock: Callable[[], float],
-        random_state: Any,
-    ) -> None:
-        self._run, self._share = run, share
-        # the default clock counts nanoseconds
-        scale = 1e9 if clock is time.perf_counter_ns else 1.0
-        self._wait, self._clock = delay * scale, clock
-        self._source = as_random_source(random_state)
+    delay: float
+    share: float
 
-    def __call__(self, data: Any) -> object:
-        out = self._run(data)
-        if uniform(1, self._source)[0] < self._share:
-            end = self._clock() + self._wait
-            while self._clock() < end:
-                pass
-        return out
+    def waits(self, planted: BoolArray, source: RandomSource) -> FloatArray:
+        """Return how long to wait after each run; the coins are tossed beforehand."""
+        late = uniform(planted.size, source) < self.share
+        return self.delay * (planted & late).astype(np.float64)
 
 
-def _shuffled(labels: IntArray, random_state: Any) -> IntArray:
+def _checked_plant(delay: float, share: float, clock: Callable[[], float]) -> _Plant:
+    remedy = "Leave the control at its default, unless the clock has another unit."
+    found = {}
+    for name, value, high in (
+        ("planted_delay", delay, 1e100),
+        ("planted_share", share, 1.0),
+    ):
+        allowed = f"0 to {high:g}"
+        found[name] = check_real(name, value, allowed=allowed, remedy=remedy)
+        if not 0.0 <= found[name] <= high:
+            raise ValueError(
+                f"{name} is out of range, got {value!r}. Allowed: {allowed}. {remedy}"
+            )
+    # the default clock counts nanoseconds
+    scale = 1e9 if clock is time.perf_counter_ns else 1.0
+    return _Plant(found["planted_delay"] * scale, found["planted_share"])
+
+
+def _shuffled(labels: IntArray, source: RandomSource) -> IntArray:
     """Return the labels in random order."""
-    keys = uniform(labels.size, as_random_source(random_state))
-    return labels[np.argsort(keys)]
+    return labels[np.argsort(uniform(labels.size, source))]
 
 
 def _measure(
-    classes: list[tuple[Callable[[Any], object], Any]],
+    run: Callable[[Any], object],
+    classes: list[Any],
     order: IntArray,
+    waits: FloatArray,
     buffer: _Buffer,
     clock: Callable[[], float],
 ) -> list[FloatArray]:
@@ -307,16 +312,24 @@ def _measure(
     collecting = gc.isenabled()
     gc.disable()
     try:
-        for label in order.tolist():
-            function, data = classes[label]
-            loaded = buffer.load(data)
+        for label, wait in zip(order.tolist(), waits.tolist(), strict=True):
+            loaded = buffer.load(classes[label])
+            # between the readings every class takes the same steps, but for a wait
             start = clock()
-            function(loaded)
+            run(loaded)
+            if wait > 0.0:
+                _pause(wait, clock)
             found[label].append(clock() - start)
     finally:
         if collecting:
             gc.enable()
     return [np.array(values, dtype=np.float64) for values in found]
+
+
+def _pause(wait: float, clock: Callable[[], float]) -> None:
+    end = clock() + wait
+    while clock() < end:
+        pass
 
 
 def _compare(a: FloatArray, b: FloatArray, settings: _Settings) -> TimingEvidence:

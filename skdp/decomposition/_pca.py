@@ -103,9 +103,10 @@ class PrivatePCA(
     .. rubric:: Privacy
 
     Pure epsilon, adjacency as given. Assumes finite entries, at least one row, and that
-    rounding stays below stated bounds; row norms are enforced. The output alone is
-    covered: running time depends on the data. The theorem (the log ratio stays in an
-    interval of the length of the largest change of the score) and its proof:
+    rounding stays below stated bounds; row norms are enforced. The total covers the
+    output alone: running time depends on the data. What the loops tell is among
+    ``privacy_spent_.parts``, apart from the total. The theorem (the log ratio stays in
+    an interval of the length of the largest change of the score) and its proof:
     docs/proofs/principal_direction.md and docs/proofs/smoothing.md.
 
     References
@@ -223,11 +224,13 @@ class PrivatePCA(
         """Return the public origin, one number a column."""
         allowed = f"one finite number, or {n_features} of them"
         remedy = "Pass a public point, for example the middle of the columns' ranges."
-        if np.ndim(self.origin) == 0:
-            number = check_real("origin", self.origin, allowed=allowed, remedy=remedy)
-            origin = np.full(n_features, number)
+        if isinstance(self.origin, list | tuple) or getattr(self.origin, "ndim", 0) > 0:
+            entries = list(self.origin)
         else:
-            origin = np.array(self.origin, dtype=np.float64)
+            entries = [self.origin] * n_features
+        origin = np.array(
+            [check_real("origin", x, allowed=allowed, remedy=remedy) for x in entries]
+        )
         if origin.shape != (n_features,) or not np.all(np.abs(origin) <= 1e100):
             raise ValueError(
                 f"origin does not fit, got {self.origin!r}. Allowed: {allowed}, up to "
@@ -334,10 +337,20 @@ def _spent(mechanisms: tuple[PrincipalDirection, ...], *, seeded: bool) -> Priva
     return PrivacySpent(
         total,
         0.0,
-        parts=tuple(
-            PrivacyPart("PrincipalDirection", mechanism.guarantee)
-            for mechanism in mechanisms
-        ),
+        parts=tuple(part for mechanism in mechanisms for part in _parts(mechanism)),
         releasable=not seeded,
         level="research" if seeded else "default",
+    )
+
+
+def _parts(mechanism: PrincipalDirection) -> tuple[PrivacyPart, PrivacyPart]:
+    """Return the share of a draw, and what its loop tells those who time it."""
+    loop = mechanism.loop_cost
+    note = (
+        f"number of batches, epsilon=0 at delta={loop.delta(0.0):.1g}; not in the "
+        "total, which is about the output only"
+    )
+    return (
+        PrivacyPart("PrincipalDirection", mechanism.guarantee),
+        PrivacyPart("running time of its loop", loop, note),
     )

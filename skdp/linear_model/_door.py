@@ -5,16 +5,17 @@ declared; the last two are written down as assumptions. Nothing is copied.
 """
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from skdp._discreet import discreet
 from skdp._typing import MatrixLike
+from skdp._validation import warn
 from skdp.exceptions import PrivacyLeakWarning
 from skdp.rows import (
     L2Ball,
@@ -25,7 +26,7 @@ from skdp.rows import (
 )
 from skdp.rows._labels import label_array
 
-__all__ = ["enter_query", "enter_training", "features", "one_person"]
+__all__ = ["column", "enter_query", "enter_training", "features", "one_person"]
 
 #: What numpy's kinds of dtypes hold; objects may hold anything.
 _KINDS = {"U": "text", "S": "text"} | dict.fromkeys("fiub", "numbers")
@@ -87,7 +88,7 @@ def enter_query(
     """Return rows asked about after the fit, seen exactly as training rows are."""
     # clipping refuses what is not finite in the one pass there is
     X = features(estimator, X, reset=False, finite=False)
-    y = column_or_1d(label_array(y))
+    y = column(label_array(y), told=True)
     check_consistent_length(X, y)
     blocks = as_row_blocks(X, y, labels=labels, block_rows=block_rows)
     return PrivateRows(blocks, ball)
@@ -127,9 +128,28 @@ def _is_mixed_frame(X: MatrixLike) -> bool:
     return numeric and not (plain and len(set(dtypes)) == 1)
 
 
+def column(y: MatrixLike, *, told: bool = False) -> Any:
+    """Return one label or target for each row; warn of a column unless ``told``."""
+    # what has no shape yet becomes an array, with its own types
+    y = y if hasattr(y, "shape") else np.asarray(y)
+    shape = y.shape
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            "y must hold one value for each row, got several columns. Allowed: a 1d "
+            "array of labels or targets. Pass one column of y."
+        )
+    if len(shape) == 2 and shape[1] == 1 and not told:
+        warn(
+            "A column-vector y was passed when a 1d array was expected. Please change "
+            "the shape of y to (n_samples,), for example using ravel().",
+            DataConversionWarning,
+        )
+    return column_or_1d(y)
+
+
 def _targets(y: MatrixLike) -> MatrixLike:
     """Return labels whose set is to be read, as scikit-learn wants them."""
-    y = column_or_1d(y, warn=True)
+    y = column(y)
     check_array(y, ensure_2d=False, dtype=None, input_name="y")
     check_classification_targets(y)
     return y
@@ -137,7 +157,7 @@ def _targets(y: MatrixLike) -> MatrixLike:
 
 def _declared_targets(y: MatrixLike, labels: Labels) -> MatrixLike:
     """Return labels of which only the declared ones count, each in its own type."""
-    y = column_or_1d(label_array(y), warn=True)
+    y = column(label_array(y))
     kinds = {_KINDS.get(y.dtype.kind), _KINDS.get(labels.classes.dtype.kind)}
     if kinds == {"text", "numbers"}:
         raise ValueError(
@@ -167,12 +187,11 @@ def _read_labels(y: MatrixLike) -> Labels:
             "Declare the two labels of interest with classes=[...]; rows with any "
             "other label then count for nothing."
         )
-    warnings.warn(
+    warn(
         "the label set was read from y: that it holds these labels and no others is "
         "revealed by the fitted model and not covered by epsilon. Declare it with "
         "classes=[...].",
         PrivacyLeakWarning,
-        stacklevel=4,
     )
     return Labels(observed)
 

@@ -3,24 +3,20 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from skdp._validation import (
     check_choice,
     check_count,
     check_epsilon,
     check_positive,
-    check_real,
 )
 from skdp.accounting import Adjacency, PureDP
-from skdp.linear_model._settings import _ball
+from skdp.linear_model._posterior_loss import read_bounds
+from skdp.linear_model._settings import OBJECTIVE_LIMITS, read_ball
 from skdp.random import RandomSource, as_random_source
 from skdp.rows import L2Ball, Targets
 
 __all__ = ["KNGSettings", "read_kng_settings"]
 
-#: Ends of the range of targets beyond this leave nothing to compute with.
-_LARGEST = 1e100
 _MAX_CANDIDATES = 2**16
 
 
@@ -73,8 +69,8 @@ def read_kng_settings(estimator: Any) -> KNGSettings:
             minimum=1e-6,
             maximum=1.0 - 1e-6,
         ),
-        ball=_ball(estimator),
-        targets=_targets(estimator.bounds_y),
+        ball=read_ball(estimator, OBJECTIVE_LIMITS),
+        targets=read_bounds(estimator.bounds_y),
         radius=check_positive(
             "radius",
             estimator.radius,
@@ -85,25 +81,3 @@ def read_kng_settings(estimator: Any) -> KNGSettings:
         n_candidates=n_candidates,
         source=as_random_source(estimator.random_state),
     )
-
-
-def _targets(bounds: Any) -> Targets:
-    """Return what maps targets within public bounds to [-1, 1]."""
-    remedy = "Declare the range of y from public knowledge; values beyond are clipped."
-    allowed = "two finite numbers (low, high) with low < high"
-    if bounds is None:
-        raise ValueError(f"bounds_y is missing, got None. Allowed: {allowed}. {remedy}")
-    pair = bounds.tolist() if isinstance(bounds, np.ndarray) else bounds
-    if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise TypeError(
-            f"bounds_y is not a pair, got {bounds!r}. Allowed: {allowed}. {remedy}"
-        )
-    low, high = (
-        check_real("bounds_y", end, allowed=allowed, remedy=remedy) for end in pair
-    )
-    if not (-_LARGEST <= low < high <= _LARGEST and high - low >= 1 / _LARGEST):
-        raise ValueError(
-            f"bounds_y is not an interval, got {bounds!r}. Allowed: {allowed}, at most "
-            f"{_LARGEST:g} in size. {remedy}"
-        )
-    return Targets(low, high)

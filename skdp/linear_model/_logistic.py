@@ -1,6 +1,5 @@
 """Private logistic regression by objective perturbation."""
 
-import warnings
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -11,7 +10,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._typing import FloatArray, MatrixLike
-from skdp._validation import check_real
+from skdp._validation import check_real, warn
 from skdp.accounting import PrivacyPart, PrivacySpent
 from skdp.exceptions import NotForReleaseWarning
 from skdp.linear_model._base import PrivateEstimatorMixin
@@ -21,7 +20,7 @@ from skdp.linear_model._door import (
     features,
     one_person,
 )
-from skdp.linear_model._margins import margins
+from skdp.linear_model._margins import dense, margins
 from skdp.linear_model._settings import LinearSettings, read_settings
 from skdp.mechanisms import ObjectivePerturbation
 from skdp.pdp import published_loss
@@ -53,7 +52,8 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
     classes : list of two labels, default=None
         The public label set, as it stands in ``y`` (``[0, 1]`` inside meta-estimators
         that encode labels). None reads it from ``y``, warns, and records the
-        assumption. Rows whose label is not in it, or is missing, get weight zero.
+        assumption. Rows whose label is not in it get weight zero; NaN in y is an
+        error.
     alpha : float or "auto", default="auto"
         Ridge on the *sum* of the losses (``1 / C`` in scikit-learn). The value used,
         ``alpha_``, is never below the floor that the guarantee needs; ``"auto"`` is
@@ -74,7 +74,7 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
         Released coefficients.
     intercept_ : ndarray of shape (1,)
         Released constant.
-    classes_ : ndarray of shape (2,)
+    classes_ : ndarray of shape (2,), or (1,) where y held one label
         The labels, sorted; public or assumed so.
     alpha_ : float
         Ridge used; public.
@@ -199,6 +199,12 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
             The fitted model; it holds released values and public constants only.
         """
         settings = read_settings(self)
+        with self._whole_fit():
+            self._fit(X, y, settings)
+        return self
+
+    def _fit(self, X: MatrixLike, y: MatrixLike, settings: LinearSettings) -> None:
+        """Enter the rows, calibrate, release, and publish."""
         rows, labels = enter_training(self, X, y, settings.ball, settings.labels)
         mechanism = ObjectivePerturbation.calibrate(
             settings.target,
@@ -208,7 +214,6 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
         )
         release = mechanism.release(rows, settings.source)
         self._publish_fit(release.output, mechanism, settings, labels)
-        return self
 
     def _publish_fit(
         self,
@@ -232,12 +237,11 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
             privacy_spent_=_spent(mechanism, settings, labels),
         )
         if settings.source.seeded:
-            warnings.warn(
+            warn(
                 "the noise came from random_state, so whoever knows it can subtract "
                 "the noise: this fit is for tests, not for release. Leave "
                 "random_state=None to publish.",
                 NotForReleaseWarning,
-                stacklevel=3,
             )
 
     def decision_function(self, X: MatrixLike) -> FloatArray:
@@ -251,12 +255,11 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
         Returns
         -------
         margin : ndarray of shape (n_samples,)
-            Positive for ``classes_[1]``.
+            Positive for ``classes_[1]``; where y held one label, the sign says nothing.
         """
         check_is_fitted(self)
         X = features(self, X, reset=False)
-        values = X.to_numpy(dtype=np.float64) if hasattr(X, "to_numpy") else X
-        return margins(values, self.coef_[0], float(self.intercept_[0]))
+        return margins(dense(X), self.coef_[0], float(self.intercept_[0]))
 
     def predict(self, X: MatrixLike) -> Any:
         """Return the more likely label of each row.

@@ -6,7 +6,7 @@ import numpy as np
 
 from skdp._typing import FloatArray
 
-__all__ = ["margins"]
+__all__ = ["dense", "margins"]
 
 
 def margins(X: Any, coef: FloatArray, intercept: float) -> FloatArray:
@@ -24,3 +24,8 @@ def margins(X: Any, coef: FloatArray, intercept: float) -> FloatArray:
         with np.errstate(over="ignore"):
             out[odd] = (rows / size[:, None]) @ coef * size + intercept
     return out
+
+
+def dense(X: Any) -> Any:
+    """Return rows as something that multiplies: a frame becomes an array."""
+    return X.to_numpy(dtype=np.float64) if hasattr(X, "to_numpy") else X

@@ -1,13 +1,15 @@
 """The door for numeric targets: shapes, dtypes and finiteness, before any charge."""
 
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_array, check_consistent_length
 
 from skdp._discreet import discreet
 from skdp._typing import FloatArray, MatrixLike
-from skdp.linear_model._door import features
+from skdp.linear_model._door import column, features
 from skdp.rows import L2Ball, PrivateRows, RowBlocks, Targets, as_row_blocks
 
 __all__ = ["enter_numeric_query", "enter_numeric_training"]
@@ -59,15 +61,26 @@ def enter_numeric_query(
     """Return rows asked about after the fit, seen exactly as training rows are."""
     # clipping refuses what is not finite in the one pass there is
     X = features(estimator, X, reset=False, finite=False)
-    y = _numbers(y)
+    y = _numbers(y, told=True)
     check_consistent_length(X, y)
     blocks = as_row_blocks(X, y, labels=targets, block_rows=block_rows)
     return PrivateRows(blocks, ball)
 
 
-def _numbers(y: MatrixLike) -> FloatArray:
-    y = column_or_1d(y, warn=True)
+def _numbers(y: MatrixLike, *, told: bool = False) -> FloatArray:
+    y = column(y, told=told)
+    if y.dtype.kind in "mMOSUTV" and not _holds_numbers(y):
+        raise ValueError(
+            "y does not hold numbers, got text, dates, missing values or objects. "
+            "Allowed: real numbers, without NaN. Convert y first, for example with "
+            "y.astype(float)."
+        )
     out: FloatArray = check_array(
         y, ensure_2d=False, dtype=np.float64, input_name="y", ensure_min_samples=1
     )
     return out
+
+
+def _holds_numbers(y: np.ndarray) -> bool:
+    """Tell whether objects are all numbers; text that reads like one is none."""
+    return y.dtype == object and all(isinstance(v, Real | Decimal) for v in y)

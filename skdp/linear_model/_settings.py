@@ -1,5 +1,8 @@
 """The public settings of a private linear model, checked before any row is read."""
 
+import math
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -7,24 +10,55 @@ from skdp._validation import (
     check_choice,
     check_delta,
     check_epsilon,
+    check_flag,
     check_positive,
     check_real,
+    is_auto,
 )
 from skdp.accounting import Adjacency, ApproximateDP, PureDP
 from skdp.random import RandomSource, as_random_source
 from skdp.rows import L2Ball, Labels
 
-__all__ = ["LinearSettings", "read_settings"]
+__all__ = [
+    "OBJECTIVE_LIMITS",
+    "Limits",
+    "LinearSettings",
+    "read_ball",
+    "read_settings",
+]
 
-#: A larger ridge would leave coefficients too small to compute with.
-_MAX_ALPHA = 1e150
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Ranges within which a mechanism computes well, and what ``alpha="auto"`` is.
+
+    The intercept's constant is in multiples of ``data_norm``, the ridge in multiples of
+    ``data_norm`` to the power ``alpha_power``.
+    """
+
+    data_norm: tuple[float, float]
+    intercept_scaling: tuple[float, float]
+    alpha: tuple[float, float]
+    alpha_power: int
+    alpha_remedy: str
+
+
+#: Of objective perturbation, which raises a small ridge to what it needs.
+OBJECTIVE_LIMITS = Limits(
+    data_norm=(1e-100, 1e100),
+    intercept_scaling=(0.0, math.inf),
+    alpha=(0.0, 1e150),
+    alpha_power=0,
+    alpha_remedy="Use 'auto' for the smallest ridge that keeps the noise at its "
+    "minimum.",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class LinearSettings:
     """Checked parameters in the form the mechanism wants them.
 
-    ``labels`` is None when the label set has to be read from ``y``.
+    ``labels`` is None when the label set has to be read from ``y``, or there is none.
     """
 
     target: PureDP | ApproximateDP
@@ -35,8 +69,8 @@ class LinearSettings:
     source: RandomSource
 
 
-def read_settings(estimator: Any) -> LinearSettings:
-    """Check the constructor parameters of ``estimator``; read no data."""
+def read_settings(estimator: Any, limits: Limits = OBJECTIVE_LIMITS) -> LinearSettings:
+    """Check the constructor parameters all linear models share; read no data."""
     epsilon = check_epsilon(estimator.epsilon)
     delta = check_delta(estimator.delta)
     choices = [relation.value for relation in Adjacency]
@@ -47,6 +81,7 @@ def read_settings(estimator: Any) -> LinearSettings:
         remedy="Use 'add-remove' unless the number of people is public.",
     )
     adjacency = Adjacency(estimator.adjacency)
+    ball = read_ball(estimator, limits)
     return LinearSettings(
         target=(
             ApproximateDP(epsilon, delta, adjacency=adjacency)
@@ -54,51 +89,60 @@ def read_settings(estimator: Any) -> LinearSettings:
             else PureDP(epsilon, adjacency=adjacency)
         ),
         delta=delta,
-        ball=_ball(estimator),
-        alpha=_alpha(estimator.alpha),
-        labels=_labels(estimator.classes),
+        ball=ball,
+        alpha=_alpha(estimator.alpha, ball.data_norm, limits),
+        labels=_labels(getattr(estimator, "classes", None)),
         source=as_random_source(estimator.random_state),
     )
 
 
-def _ball(estimator: Any) -> L2Ball:
+def read_ball(estimator: Any, limits: Limits) -> L2Ball:
+    least, most = limits.data_norm
     data_norm = check_positive(
         "data_norm",
         estimator.data_norm,
+        minimum=least,
+        maximum=most,
         remedy="Choose a bound on the L2 norm of a row that needs no look at the data; "
         "longer rows are clipped to it.",
     )
-    check_choice(
+    scaling = _intercept_scaling(estimator.intercept_scaling, data_norm, limits)
+    has_constant = check_flag(
         "fit_intercept",
         estimator.fit_intercept,
-        [True, False],
         remedy="Use fit_intercept=True for a model with a constant.",
     )
-    if not estimator.fit_intercept:
-        return L2Ball(data_norm)
-    scaling = estimator.intercept_scaling
-    if isinstance(scaling, str) and scaling == "auto":
+    return L2Ball(data_norm, scaling) if has_constant else L2Ball(data_norm)
+
+
+def _intercept_scaling(scaling: object, data_norm: float, limits: Limits) -> float:
+    if is_auto(scaling):
         # half the norm: 12 % more noise for an intercept shrunk no more than need be
-        return L2Ball(data_norm, data_norm / 2)
-    scaling = check_positive(
+        return data_norm / 2
+    least, most = (times * data_norm for times in limits.intercept_scaling)
+    return check_positive(
         "intercept_scaling",
         scaling,
+        minimum=max(least, 1e-100),
+        maximum=min(most, 1e100),
         remedy="Use 'auto' for half of data_norm.",
+        or_auto=True,
     )
-    return L2Ball(data_norm, scaling)
 
 
-def _alpha(alpha: object) -> float | Literal["auto"]:
+def _alpha(alpha: object, data_norm: float, limits: Limits) -> float | Literal["auto"]:
     if isinstance(alpha, str) and alpha == "auto":
         return "auto"
-    remedy = "Use 'auto' for the smallest ridge that keeps the noise at its minimum."
-    number = check_real(
-        "alpha", alpha, allowed="'auto' or a number from 0 to 1e150", remedy=remedy
-    )
-    if not 0.0 <= number <= _MAX_ALPHA:
+    unit = data_norm**limits.alpha_power
+    least, most = (times * unit for times in limits.alpha)
+    allowed = f"'auto' or a number from {least:g} to {most:g}"
+    if limits.alpha_power:
+        allowed += f" with data_norm={data_norm:g}, a multiple of its square"
+    number = check_real("alpha", alpha, allowed=allowed, remedy=limits.alpha_remedy)
+    if not least <= number <= most:
         raise ValueError(
-            f"alpha is out of range, got {alpha!r}. Allowed: 'auto' or a number from 0 "
-            f"to {_MAX_ALPHA:g}. {remedy}"
+            f"alpha is out of range, got {alpha!r}. Allowed: {allowed}. "
+            f"{limits.alpha_remedy}"
         )
     return number
 
@@ -106,11 +150,16 @@ def _alpha(alpha: object) -> float | Literal["auto"]:
 def _labels(classes: Any) -> Labels | None:
     if classes is None:
         return None
-    labels = Labels(classes)
-    if len(list(classes)) != 2 or labels.classes.size != 2:
+    listed = not isinstance(classes, str) and isinstance(classes, Iterable)
+    labels = None
+    if listed and len(list(classes)) == 2:
+        # what cannot be sorted, or is no list of labels, is refused below
+        with suppress(TypeError, ValueError):
+            labels = Labels(classes)
+    if labels is None or labels.classes.size != 2:
         raise ValueError(
-            f"classes must hold two different labels, got {classes!r}. Allowed: a list "
-            "of two labels, or None to read them from y. Declare both labels of the "
-            "problem, for example classes=[0, 1]."
+            f"classes must hold two different labels of one kind, got {classes!r}. "
+            "Allowed: a list of two labels, or None to read them from y. Declare both "
+            "labels of the problem, for example classes=[0, 1]."
         )
     return labels

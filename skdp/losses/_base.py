@@ -96,3 +96,11 @@ class Oscillating(Loss, Protocol):
         The margins may be overwritten.
         """
         ...
+
+    def rise(self, y: FloatArray, t: FloatArray, step: FloatArray) -> FloatArray:
+        """Return ``f(t + step) - f(t)``, its rounding relative to itself.
+
+        The three broadcast against each other. For steps that are small beside what
+        the difference of two values would round.
+        """
+        ...

@@ -53,6 +53,18 @@ class HuberLoss(ResidualLoss):
         out: FloatArray = m * (size - 0.5 * m)
         return out
 
+    def _rise(self, r: FloatArray, step: FloatArray) -> FloatArray:
+        # the middle part of the way is a parabola's, the rest is straight
+        end, s = r + step, self.scale
+        inner, inner_end = np.clip(r, -s, s), np.clip(end, -s, s)
+        inside = (np.abs(r) <= s) & (np.abs(end) <= s)
+        beyond = (np.minimum(r, end) >= s) | (np.maximum(r, end) <= -s)
+        bent = np.where(inside, step, inner_end - inner)
+        outer = np.abs(end - inner_end) - np.abs(r - inner)
+        straight = np.where(beyond, np.sign(r) * step, np.where(inside, 0.0, outer))
+        out: FloatArray = 0.5 * bent * (inner + inner_end) + s * straight
+        return out
+
     def _slope(self, r: FloatArray) -> FloatArray:
         out: FloatArray = np.clip(r, -self.scale, self.scale)
         return out

@@ -12,6 +12,8 @@ from skdp.losses._sums import sum_log1p_exp
 __all__ = ["LogCoshLoss"]
 
 _LOG_2 = float(np.log(2.0))
+#: Scale, in target bounds, from which on the loss is nearly squared.
+_WIDE = 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,16 @@ class LogCoshLoss(ResidualLoss):
         out: FloatArray = self.scale**2 * np.where(a <= 1.0, small, large)
         return out
 
+    def _rise(self, r: FloatArray, step: FloatArray) -> FloatArray:
+        # cosh(a + b) / cosh(a) = cosh b + tanh a sinh b
+        b = step / self.scale
+        near = np.clip(b, -1.0, 1.0)
+        ratio = 2.0 * np.sinh(0.5 * near) ** 2 + np.tanh(r / self.scale) * np.sinh(near)
+        far = self._even(r + step) - self._even(r)
+        small = self.scale**2 * np.log1p(ratio)
+        out: FloatArray = np.where(np.abs(b) <= 1.0, small, far)
+        return out
+
     def _slope(self, r: FloatArray) -> FloatArray:
         out: FloatArray = self.scale * np.tanh(r / self.scale)
         return out
@@ -67,6 +79,9 @@ class LogCoshLoss(ResidualLoss):
 
     def total(self, y: FloatArray, t: FloatArray) -> FloatArray:
         """Return the sum over rows for margins of shape (n, m): shape (m,)."""
+        if self.scale > _WIDE * self.target_bound:
+            # nearly squares: logarithms of products would lose the small ones
+            return ResidualLoss.total(self, y, t)
         t -= np.clip(y, -self.target_bound, self.target_bound)[:, None]
         np.abs(t, out=t)
         t *= 1.0 / self.scale

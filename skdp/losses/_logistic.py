@@ -91,9 +91,8 @@ class LogisticLoss:
         The loss of the steeper label at the ball's far end and near end: the slope
         grows along the way, so no other row and no other label spans more.
         """
-        ends = data_norm * np.array([center_norm + radius, center_norm - radius])
-        far, near = np.logaddexp(0.0, ends)
-        return float(far - near)
+        near, way = data_norm * (center_norm - radius), 2.0 * data_norm * radius
+        return float(self.rise(np.array(-1.0), np.array(near), np.array(way)))
 
     def extremes(
         self, y: FloatArray, low: FloatArray, high: FloatArray
@@ -114,4 +113,17 @@ class LogisticLoss:
             t[weightless] = 0.0
         steep = t.sum(axis=0) - signed
         out: FloatArray = 0.5 * steep + sum_log1p_exp(t) - weightless.size * np.log(2.0)
+        return out
+
+    def rise(self, y: FloatArray, t: FloatArray, step: FloatArray) -> FloatArray:
+        """Return ``f(t + step) - f(t)``, its rounding relative to itself.
+
+        The ratio of ``1 + e^-(t + step)`` to ``1 + e^-t`` is ``1 + p (e^-step - 1)``,
+        ``p = sigma(-t)``.
+        """
+        away = -y * step
+        near = np.clip(away, -1.0, 1.0)
+        small = np.log1p(expit(-y * t) * np.expm1(near))
+        far = np.logaddexp(0.0, -y * t + away) - np.logaddexp(0.0, -y * t)
+        out: FloatArray = np.where(np.abs(away) <= 1.0, small, far)
         return out

@@ -39,6 +39,10 @@ class ResidualLoss(ABC):
         """Return h."""
 
     @abstractmethod
+    def _rise(self, r: FloatArray, step: FloatArray) -> FloatArray:
+        """Return h(r + step) - h(r), to the last digits where the step is small."""
+
+    @abstractmethod
     def _slope(self, r: FloatArray) -> FloatArray:
         """Return h'."""
 
@@ -92,9 +96,8 @@ class ResidualLoss(ABC):
         farthest start spans the most.
         """
         start, reach = self.target_bound + data_norm * center_norm, data_norm * radius
-        ends = np.array([start + reach, max(0.0, start - reach)])
-        far, near = self._even(ends)
-        return float(far - near)
+        near, way = max(0.0, start - reach), min(2.0 * reach, start + reach)
+        return float(self._rise(np.array(near), np.array(way)))
 
     def extremes(
         self, y: FloatArray, low: FloatArray, high: FloatArray
@@ -109,3 +112,7 @@ class ResidualLoss(ABC):
         t -= np.clip(y, -self.target_bound, self.target_bound)[:, None]
         out: FloatArray = self._even(t).sum(axis=0)
         return out
+
+    def rise(self, y: FloatArray, t: FloatArray, step: FloatArray) -> FloatArray:
+        """Return ``f(t + step) - f(t)``, its rounding relative to itself."""
+        return self._rise(self._residual(y, t), step)

@@ -39,6 +39,10 @@ class SquaredLoss(ResidualLoss):
         out: FloatArray = 0.5 * r * r
         return out
 
+    def _rise(self, r: FloatArray, step: FloatArray) -> FloatArray:
+        out: FloatArray = step * (r + 0.5 * step)
+        return out
+
     def _slope(self, r: FloatArray) -> FloatArray:
         return r
 

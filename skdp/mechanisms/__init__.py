@@ -1,17 +1,28 @@
 """Randomised functions of private data, each with a computed guarantee and a proof."""
 
+from skdp.mechanisms._approximate_sample import ApproximateSample
 from skdp.mechanisms._base import AdjacentPair, Mechanism, Release
+from skdp.mechanisms._bounded_posterior import BoundedPosterior
 from skdp.mechanisms._box_exponential import BoxExponential
 from skdp.mechanisms._count_weights import CountWeights
 from skdp.mechanisms._data_specific_roo import DataSpecificROO
 from skdp.mechanisms._exponential import ExponentialMechanism
 from skdp.mechanisms._gaussian import GaussianMechanism
+from skdp.mechanisms._gibbs_utility import (
+    gaussian_gibbs_excess,
+    gibbs_excess,
+    gibbs_excess_bound,
+    output_perturbation_excess,
+    pure_gibbs_excess,
+)
 from skdp.mechanisms._interval_exponential import IntervalExponential
 from skdp.mechanisms._k_norm import KNormMechanism
 from skdp.mechanisms._kng_regression import KNGRegression
+from skdp.mechanisms._localized_posterior import LocalizedPosterior
 from skdp.mechanisms._noise import GaussianNoise, KNormNoise, NoiseLaw
 from skdp.mechanisms._noisy_histogram import NoisyHistogram
 from skdp.mechanisms._objective_perturbation import ObjectivePerturbation
+from skdp.mechanisms._output_perturbation import OutputPerturbation
 from skdp.mechanisms._posterior_sampling import GibbsPosterior
 from skdp.mechanisms._principal_direction import PrincipalDirection
 from skdp.mechanisms._quantile import (
@@ -27,6 +38,8 @@ from skdp.mechanisms._weight_table import WeightTable
 
 __all__ = [
     "AdjacentPair",
+    "ApproximateSample",
+    "BoundedPosterior",
     "BoxExponential",
     "CountWeights",
     "DataSpecificROO",
@@ -40,10 +53,12 @@ __all__ = [
     "KNormNoise",
     "LatticeLaw",
     "LatticeSmoothing",
+    "LocalizedPosterior",
     "Mechanism",
     "NoiseLaw",
     "NoisyHistogram",
     "ObjectivePerturbation",
+    "OutputPerturbation",
     "PrincipalDirection",
     "QuantileMechanism",
     "Release",
@@ -52,6 +67,11 @@ __all__ = [
     "WeightTable",
     "em_expected",
     "em_tail",
+    "gaussian_gibbs_excess",
+    "gibbs_excess",
+    "gibbs_excess_bound",
+    "output_perturbation_excess",
+    "pure_gibbs_excess",
     "quantile_scores",
     "quantile_sensitivity",
 ]

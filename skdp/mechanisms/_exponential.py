@@ -308,7 +308,9 @@ class ExponentialMechanism(Mechanism[ArrayLike, FloatArray]):
         Returns
         -------
         float
-            In units of the scores; a public number.
+            In units of the scores; a public number. inf where a floating-point race
+            allows no bound: it chooses even the worst with a chance of e^-300, so for
+            the expected shortfall it needs a ``score_range``.
         """
         remedy = "Pass how many candidates there are, and how many are best."
         n = check_count("n_candidates", n_candidates, minimum=1, remedy=remedy)
@@ -319,9 +321,9 @@ class ExponentialMechanism(Mechanism[ArrayLike, FloatArray]):
                 "Allowed: base_measure=None and n_best <= n_candidates. Use em_tail "
                 "for other measures."
             )
-        spread = math.log(n / ties)
+        spread = math.log(n / ties) + (0.0 if self.exact else RACE_COST)
         if failure is None:
-            return (1 + spread) / float(self.coefficient)
+            return (1 + spread) / float(self.coefficient) + self._cut_shortfall(spread)
         failure = check_positive(
             "failure",
             failure,
@@ -329,7 +331,21 @@ class ExponentialMechanism(Mechanism[ArrayLike, FloatArray]):
             minimum=1e-300,
             maximum=1.0,
         )
-        return (spread - math.log(failure)) / float(self.coefficient)
+        depth = spread - math.log(failure)
+        if depth > RACE_DEPTH and not self.exact:
+            return self._width()
+        return depth / float(self.coefficient)
+
+    def _cut_shortfall(self, spread: float) -> float:
+        """Bound what the cut of exponents in a race adds to the expected shortfall."""
+        if self.exact:
+            return 0.0
+        return math.exp(spread - RACE_DEPTH) * self._width()
+
+    def _width(self) -> float:
+        """Return the largest difference of scores, inf if nothing is known."""
+        low, high = self.score_range or (-math.inf, math.inf)
+        return high - low
 
     def release(self, data: ArrayLike, source: RandomSource) -> Release[FloatArray]:
         """Return the index of one chosen candidate as a vector of one number."""

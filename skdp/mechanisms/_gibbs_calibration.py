@@ -11,7 +11,8 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from scipy.special import ndtri
+import numpy as np
+from scipy.special import ndtri_exp
 
 from skdp._validation import check_positive
 from skdp.accounting import (
@@ -61,7 +62,8 @@ def calibrated_posterior(
 
 def pure_mu(epsilon: float) -> float:
     """Return the mu of randomised response: every epsilon-DP release is mu-GDP."""
-    return -2.0 * float(ndtri(1.0 / (1.0 + math.exp(epsilon))))
+    # the logarithm of 1 / (1 + e^epsilon), which itself underflows
+    return -2.0 * float(ndtri_exp(-np.logaddexp(0.0, epsilon)))
 
 
 def _pure(draft: P, epsilon: float, alpha: Ridge) -> P:
@@ -70,12 +72,20 @@ def _pure(draft: P, epsilon: float, alpha: Ridge) -> P:
             "a pure guarantee needs a ball, got ball=None. Allowed: a Ball, or a "
             "target with delta > 0. Pass ball=Ball.around_zero(n_coefficients, r)."
         )
+    oscillation = draft.oscillation
+    if not (oscillation > 0.0 and epsilon > 0.0):
+        raise ValueError(
+            "no temperature can be computed, got a ball on which the loss does not "
+            f"change within rounding, or epsilon={epsilon:g} for one release. Allowed: "
+            "a larger ball, nearer to zero, and a larger epsilon. Choose a larger "
+            "radius, or alpha='auto'."
+        )
     lattice = _PURE_SHARE * epsilon
     main = (epsilon - lattice) * DOWN / (1.0 + PURE_COST * ROUNDING)
     mechanism = replace(
         draft,
         alpha=_ridge(draft, alpha, pure_mu(epsilon)),
-        inverse_temperature=main / (draft.multiplicity * draft.oscillation),
+        inverse_temperature=main / (draft.multiplicity * oscillation),
     )
     return _smoothed(mechanism, pure=lattice)
 
@@ -118,8 +128,8 @@ def _colder(mechanism: P, log_factor: float) -> P:
 
 def _ridge(draft: "GibbsPosterior", alpha: Ridge, mu: float) -> float:
     if alpha != "auto":
-        remedy = "Use alpha='auto', or a ridge on the sum of the losses."
-        return check_positive("alpha", alpha, remedy=remedy)
+        remedy = "Use 'auto' for a posterior of no rows as wide as the ball."
+        return check_positive("alpha", alpha, remedy=remedy, or_auto=True)
     ball = draft.ball
     width = TYPICAL_REACH / draft.radius if ball is None else ball.radius
     return math.sqrt(draft.n_coefficients) * draft.lipschitz / (mu * width)

@@ -39,6 +39,7 @@ from skdp.mechanisms._ridge import (
     plan_gaussian,
     plan_pure,
 )
+from skdp.mechanisms._rows_fit import check_rows
 from skdp.mechanisms._smoothing import LatticeSmoothing, check_step
 from skdp.random import RandomSource
 from skdp.rows import PrivateRows
@@ -267,7 +268,7 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
         ValueError
             If the public shape or norm bound of ``data`` is not the mechanism's.
         """
-        self._check_public(data)
+        check_rows(self, data)
         b = self.noise_law.draw(self.n_coefficients, source)
         solution = minimise(self.objective(data, b), gradient_tol=self.gradient_tol)
         smoothed = self.smoothing.release(solution.x, source)
@@ -280,20 +281,6 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
                 "n_passes": solution.n_passes,
             },
         )
-
-    def _check_public(self, data: PrivateRows) -> None:
-        if data.n_coefficients != self.n_coefficients:
-            raise ValueError(
-                f"the rows give {data.n_coefficients} coefficients, the mechanism was "
-                f"calibrated for n_coefficients={self.n_coefficients}. Calibrate it "
-                "for the shape of the data."
-            )
-        if data.ball.radius > self.radius:
-            raise ValueError(
-                f"the rows are bounded by {data.ball.radius:.6g}, the mechanism was "
-                f"calibrated for radius={self.radius:.6g}. Calibrate it for the norm "
-                "bound of the data."
-            )
 
     def objective(
         self, data: PrivateRows, linear: FloatArray | None = None

@@ -30,16 +30,20 @@ from skdp.accounting import (
     PureDP,
 )
 from skdp.losses import HuberLoss, LogCoshLoss, LogisticLoss, Oscillating, SquaredLoss
-from skdp.mechanisms._base import AdjacentPair, Mechanism, Release
+from skdp.mechanisms._base import AdjacentPair, Mechanism, Release, require
 from skdp.mechanisms._gibbs_calibration import Ridge, calibrated_posterior
 from skdp.mechanisms._gibbs_guarantee import ROUNDING, gibbs_guarantee
 from skdp.mechanisms._gibbs_tables import hard_tables
+from skdp.mechanisms._rows_fit import check_rows
 from skdp.mechanisms._smoothing import LatticeSmoothing
 from skdp.random import RandomSource
 from skdp.rows import L2Ball, PrivateRows, Targets, as_row_blocks
 from skdp.samplers import Ball, GibbsSampler, GibbsTarget, log_normaliser
 
 __all__ = ["GibbsPosterior"]
+
+#: Relative rounding of the ridge's share of a log density, with room.
+_ROUND_OFF = 2.0**-50
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,6 +120,7 @@ class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
     adjacency: Adjacency = Adjacency.ADD_REMOVE
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "adjacency", Adjacency(self.adjacency))
         for name in ("radius", "inverse_temperature", "alpha"):
             remedy = "Build the mechanism with calibrate."
             check_positive(name, getattr(self, name), remedy=remedy)
@@ -125,6 +130,14 @@ class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
                 f"Allowed: n_coefficients={self.n_coefficients}, the intercept's last. "
                 "Use Ball.around_zero(n_coefficients, radius)."
             )
+        require(
+            self.smoothing.n_features == self.n_coefficients,
+            "smoothing.n_features must be n_coefficients",
+        )
+        require(
+            self.smoothing.adjacency is self.adjacency,
+            "smoothing.adjacency must be that of the mechanism",
+        )
         if not math.isfinite(self.lipschitz):
             raise ValueError(
                 f"the slope of {type(self.loss).__name__} has no bound on the whole "
@@ -186,7 +199,35 @@ class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
         >>> round(mechanism.mu, 3), round(mechanism.inverse_temperature, 2)
         (0.237, 6.22)
         """
-        n_releases = _count(n_releases)
+        mechanism = cls._calibrated(
+            target,
+            loss=loss,
+            radius=radius,
+            n_coefficients=n_coefficients,
+            ball=ball,
+            alpha=alpha,
+            n_releases=_count(n_releases),
+        )
+        if not mechanism._is_computable:
+            raise ValueError(
+                f"the density falls faster than floats can tell, got alpha={alpha!r} "
+                "and a ball far from zero. Allowed: a smaller product of alpha, the "
+                "distance of the ball from zero and its radius. Use a smaller alpha."
+            )
+        return mechanism
+
+    @classmethod
+    def _calibrated(
+        cls,
+        target: PureDP | ApproximateDP | GaussianDP,
+        *,
+        loss: Oscillating,
+        radius: float,
+        n_coefficients: int,
+        ball: Ball | None,
+        alpha: Ridge,
+        n_releases: int,
+    ) -> Self:
         draft = cls(
             loss=loss,
             radius=radius,
@@ -194,7 +235,10 @@ class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
             inverse_temperature=1.0,
             alpha=1.0,
             smoothing=LatticeSmoothing.pure(
-                error=1.0, n_features=n_coefficients, epsilon=1.0
+                error=1.0,
+                n_features=n_coefficients,
+                epsilon=1.0,
+                adjacency=target.adjacency,
             ),
             ball=ball,
             adjacency=target.adjacency,
@@ -236,6 +280,14 @@ class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
     def rounding(self) -> float:
         """Public bound eta on the rounding of a computed log density, in nats."""
         return ROUNDING * min(self.pure_epsilon, self.mu)
+
+    @property
+    def _is_computable(self) -> bool:
+        """Whether the ridge's share of a log density rounds by less than eta."""
+        if self.ball is None:
+            return True
+        steepest = self.inverse_temperature * self.alpha * self.ball.center_norm
+        return steepest * self.ball.radius * _ROUND_OFF <= self.rounding
 
     @property
     def guarantee(self) -> Guarantee:
@@ -344,7 +396,7 @@ class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
         ------
         list of Release
         """
-        self._check_public(data)
+        check_rows(self, data)
         sampler, spent = GibbsSampler(self.target(data), source), self.guarantee
         for size in sizes:
             draws = sampler.draw(size)
@@ -354,20 +406,6 @@ class GibbsPosterior(Mechanism[PrivateRows, FloatArray]):
                 Release(output=output, spent=spent, diagnostics={"draw": draw, **facts})
                 for draw, output in zip(draws, outputs, strict=True)
             ]
-
-    def _check_public(self, data: PrivateRows) -> None:
-        if data.n_coefficients != self.n_coefficients:
-            raise ValueError(
-                f"the rows give {data.n_coefficients} coefficients, the mechanism was "
-                f"calibrated for n_coefficients={self.n_coefficients}. Calibrate it "
-                "for the shape of the data."
-            )
-        if data.ball.radius > self.radius:
-            raise ValueError(
-                f"the rows are bounded by {data.ball.radius:.6g}, the mechanism was "
-                f"calibrated for radius={self.radius:.6g}. Calibrate it for the norm "
-                "bound of the data."
-            )
 
     def target(self, data: PrivateRows) -> GibbsTarget:
         """Return the law of the ideal release, up to its normaliser."""

@@ -2,6 +2,7 @@
 
 import math
 import numbers
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -12,6 +13,7 @@ __all__ = ["Scores", "as_scores"]
 
 #: Integers, floats of 64 bits, or an object array of int, float and Fraction.
 Scores: TypeAlias = npt.NDArray[Any]
+_INT64 = 2**63
 
 
 def as_scores(scores: object, score_range: tuple[float, float] | None) -> Scores:
@@ -20,7 +22,10 @@ def as_scores(scores: object, score_range: tuple[float, float] | None) -> Scores
     With a range, nan becomes its lower end and everything is clamped to it. Without
     one, what is not finite is refused. No error quotes a score.
     """
-    table = np.asarray(scores)
+    # NumPy would round the integers of a list that holds a float, or large and negative
+    # ones, before anybody sees them
+    bare = hasattr(scores, "__array__") or not isinstance(scores, Iterable)
+    table = np.asarray(scores) if bare else np.asarray(scores, dtype=object)
     if table.ndim != 1 or table.size == 0:
         raise ValueError(
             "scores must be a vector, got something else. Allowed: one score for each "
@@ -47,8 +52,18 @@ def _numbers(table: Scores) -> Scores:
     if table.dtype == object:
         out = np.empty(table.size, dtype=object)
         out[:] = [_number(score) for score in table]
-        return out
+        return _of_one_kind(out)
     raise _not_numbers()
+
+
+def _of_one_kind(table: Scores) -> Scores:
+    """Return floats, or integers of 64 bits, as such: the same numbers, faster."""
+    kinds = set(map(type, table))
+    if kinds == {float}:
+        return table.astype(np.float64)
+    if kinds == {int} and min(table) >= -_INT64 and max(table) < _INT64:
+        return table.astype(np.int64)
+    return table
 
 
 def _number(score: object) -> int | float | Fraction:

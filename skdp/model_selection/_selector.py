@@ -1,10 +1,12 @@
 """Private choice of the best of finitely many public candidates."""
 
+import numbers
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self, cast
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_array, check_consistent_length
 from sklearn.utils.validation import validate_data
@@ -168,7 +170,7 @@ class PrivateSelector(PrivateEstimatorMixin, BaseEstimator):
         candidates = self._candidates(mechanism)
         source = as_random_source(self.random_state)
         X, y = _enter(self, X, y)
-        scores = [self.scoring(candidate, X, y) for candidate in candidates]
+        scores = [_number(self.scoring(c, X, y)) for c in candidates]
         index = int(mechanism.release(scores, source).output[0])
         self._publish(
             best_candidate_=candidates[index],
@@ -241,6 +243,18 @@ def _enter(
         y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
         check_consistent_length(X, y)
     return X, y
+
+
+def _number(score: Any) -> Any:
+    """Return what ``scoring`` returned when it is one number; quote none of it."""
+    if isinstance(score, np.ndarray) and score.ndim == 0:
+        score = score[()]
+    if not isinstance(score, numbers.Real):
+        raise TypeError(
+            "scoring returned something else than a number. Allowed: an int, a float "
+            "or a Fraction. Return one number for the candidate, for example a mean."
+        )
+    return score
 
 
 def _spent(mechanism: ExponentialMechanism, *, seeded: bool) -> PrivacySpent:

@@ -1,8 +1,16 @@
 """Per-instance privacy loss: what one release cost one person, in nats."""
 
 from skdp.pdp._exact import exact_loss
+from skdp.pdp._fit import center_loss, fit_loss
 from skdp.pdp._posterior import posterior_loss
 from skdp.pdp._posterior_draws import draws_loss
 from skdp.pdp._published import published_loss
 
-__all__ = ["draws_loss", "exact_loss", "posterior_loss", "published_loss"]
+__all__ = [
+    "center_loss",
+    "draws_loss",
+    "exact_loss",
+    "fit_loss",
+    "posterior_loss",
+    "published_loss",
+]

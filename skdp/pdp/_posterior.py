@@ -17,7 +17,7 @@ from skdp.losses import Oscillating
 from skdp.mechanisms import GibbsPosterior
 from skdp.rows import PrivateRows
 
-__all__ = ["posterior_loss"]
+__all__ = ["posterior_loss", "row_oscillations"]
 
 #: Laplace scales beyond which a unit combination lies with probability < 1e-12.
 _LAPLACE_RADIUS = 34.0
@@ -101,6 +101,22 @@ def posterior_loss(
         ranges = sum(row.ranges(x @ part.T, spread * norm) for part in parts)
         loss = mechanism.inverse_temperature * ranges + len(draws) * fixed
         out.append(np.where(row.matters, loss, 0.0))
+    return np.concatenate(out)
+
+
+def row_oscillations(mechanism: GibbsPosterior, rows: PrivateRows) -> FloatArray:
+    """Return max - min of each row's loss on the ball of a mechanism."""
+    if mechanism.ball is None:
+        raise ValueError(
+            "the mechanism has no ball, so a row's loss has no range. Allowed: a "
+            "GibbsPosterior with ball=Ball(...). Calibrate with a ball."
+        )
+    middle, width = mechanism.ball.midpoint, mechanism.ball.radius
+    out = [np.zeros(0)]
+    for x, y in rows.projected():
+        center, reach = x @ middle, width * np.linalg.norm(x, axis=1)
+        least, largest = mechanism.loss.extremes(y, center - reach, center + reach)
+        out.append(largest - least)
     return np.concatenate(out)
 
 

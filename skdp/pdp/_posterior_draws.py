@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from skdp._typing import FloatArray
-from skdp.accounting import Guarantee, PureDP, ZeroConcentratedDP, compose
+from skdp.accounting import Guarantee, PureDP, ZeroConcentratedDP
 from skdp.losses import Loss
 from skdp.mechanisms import GibbsPosterior
 from skdp.pdp._posterior import posterior_loss
@@ -122,8 +122,6 @@ def steepest_slopes(loss: Loss, rows: PrivateRows, ball: Ball | None) -> FloatAr
 
 def lattice_total(step: Guarantee, n_releases: int) -> Guarantee:
     """Return the cost of equal lattice steps together."""
-    if isinstance(step, PureDP):
-        return PureDP(n_releases * step.epsilon_bound, adjacency=step.adjacency)
     if isinstance(step, ZeroConcentratedDP):
         return ZeroConcentratedDP(n_releases * step.rho, adjacency=step.adjacency)
-    return compose(*[step] * n_releases)
+    return PureDP(n_releases * step.epsilon(0.0), adjacency=step.adjacency)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtri
 
 from skdp._typing import FloatArray
-from skdp.accounting import Guarantee, PureDP, ZeroConcentratedDP
+from skdp.accounting import Guarantee, ZeroConcentratedDP
 
 __all__ = ["gaussian_tail"]
 
@@ -77,11 +77,8 @@ def _lattice_point(lattice: Guarantee | None, rho: float) -> tuple[float, float]
     """Return a delta, and the epsilon of the lattice steps that goes with it."""
     if lattice is None:
         return 0.0, 0.0
-    if isinstance(lattice, PureDP):
-        return 0.0, lattice.epsilon_bound
+    if not isinstance(lattice, ZeroConcentratedDP):
+        return 0.0, lattice.epsilon(0.0)
     # twice the share is lost in nats, so it must be small beside the loss itself
-    size = (
-        math.sqrt(2.0 * lattice.rho) if isinstance(lattice, ZeroConcentratedDP) else 1.0
-    )
-    share = min(_LATTICE_SHARE, size) * rho
+    share = min(_LATTICE_SHARE, math.sqrt(2.0 * lattice.rho)) * rho
     return share, lattice.epsilon(share)

@@ -147,7 +147,8 @@ def _as_doubles(scores: Scores) -> FloatArray | None:
     if scores.dtype == object:
         return None
     doubles: FloatArray = scores.astype(np.float64)
-    return doubles if np.all(np.abs(doubles) <= 2.0**53) else None
+    # 2**53 itself may be a rounded 2**53 + 1
+    return doubles if np.all(np.abs(doubles) < 2.0**53) else None
 
 
 def _scaled(scores: Scores, k: int) -> IntArray | None:

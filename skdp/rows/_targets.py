@@ -64,6 +64,16 @@ class Targets:
     def _key(self) -> tuple[float, float, float]:
         return self.low, self.high, self.bound
 
+    @property
+    def middle(self) -> float:
+        """Middle of the range, encoded as 0."""
+        return self.low + 0.5 * (self.high - self.low)
+
+    @property
+    def unit(self) -> float:
+        """What one encoded unit is worth in the units of y."""
+        return 0.5 * (self.high - self.low) / self.bound
+
     def encode(self, y: ArrayLike) -> FloatArray:
         """Return targets on the scale of the loss.
 
@@ -75,11 +85,9 @@ class Targets:
         -------
         targets : ndarray of shape (n,), float64
         """
-        half = 0.5 * (self.high - self.low)
-        middle = self.low + half
         given: Any = np.asarray(y, dtype=np.float64)
-        away = np.clip(given, self.low, self.high) - middle
-        return self.safe(away * (self.bound / half))
+        away = np.clip(given, self.low, self.high) - self.middle
+        return self.safe(away / self.unit)
 
     def safe(self, encoded: ArrayLike) -> FloatArray:
         """Return encoded targets of unknown origin, kept within the bound."""

@@ -1,13 +1,14 @@
 """Which sampler fits a target, as a table of rules with reasons."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from skdp._validation import check_choice, check_count
 from skdp.samplers._bingham import Bingham
 from skdp.samplers._concave_hull import concave_stage
 from skdp.samplers._gaussian_envelope import strongly_concave_target
+from skdp.samplers._holder_box import holder_box_stage
 from skdp.samplers._holder_grid import holder_stage
 from skdp.samplers._log_concave import log_concave_target
 from skdp.samplers._loop_batched import BatchedLoop
@@ -51,8 +52,11 @@ class SamplerChoice:
     name : str
         The way to sample, in a few words.
     sampler : tuple of callable
-        Classes and functions of this room that do it, outermost first; empty when the
-        work is fixed and one draw from finitely many does it.
+        Classes and functions of this room that do it, outermost first; empty when a
+        mechanism does it.
+    mechanism : tuple of str
+        Where the mechanisms are, as dotted names, that draw without a loop: any one of
+        them. Empty when a sampler does it.
     law : str
         ``"exact"``, ``"exact for the interpolated utility"`` or ``"approximate"``.
     cost : str
@@ -69,9 +73,14 @@ class SamplerChoice:
     cost: str
     fixed_work: bool
     why: str
+    mechanism: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.why} Law: {self.law}. Running time: {self.cost}."
+        parts = self.mechanism or tuple(part.__name__ for part in self.sampler)
+        return (
+            f"{self.name} ({', '.join(parts)}): {self.why} Law: {self.law}. "
+            f"Running time: {self.cost}."
+        )
 
 
 @dataclass(frozen=True)
@@ -90,6 +99,8 @@ class _Rule:
     choice: SamplerChoice
 
 
+#: Names, not classes: mechanisms are built on this room.
+_FINITE = ("skdp.mechanisms.ExponentialMechanism", "skdp.PrivateSelector")
 _FREE, _FAILS = "adds nothing", "adds delta <= (1 - p_lo)**batch"
 
 #: Best first: the first rule that fits decides.
@@ -99,6 +110,7 @@ _TABLE = (
         SamplerChoice(
             "finite selection", (), "exact", _FREE, True,
             "finitely many candidates are all scored, and one draw decides.",
+            mechanism=_FINITE,
         ),
     ),
     _Rule(
@@ -108,6 +120,7 @@ _TABLE = (
             "exact for the interpolated utility", _FREE, True,
             "interpolation with public weights keeps the sensitivity, and the inverse "
             "distribution function takes a public number of steps.",
+            mechanism=("skdp.mechanisms.IntervalExponential",),
         ),
     ),
     _Rule(
@@ -116,14 +129,16 @@ _TABLE = (
         SamplerChoice(
             "cells of a public grid", (), "exact for the interpolated utility", _FREE,
             True, "few axes leave few cells, which are all scored.",
+            mechanism=("skdp.mechanisms.BoxExponential",),
         ),
     ),
     _Rule(
-        lambda p: p.knows("public acceptance"),
+        lambda p: p.knows("public proposal"),
         SamplerChoice(
-            "simple loop", (SimpleLoop,), "exact", _FREE, False,
-            "the normaliser is the same for all data sets, so the running time has one "
-            "law; declare it by p_lo = p_hi.",
+            "public candidates", (), "approximate", _FREE, True,
+            "draws from a public proposal become finitely many candidates, scored by a "
+            "utility of bounded sensitivity; the bias falls with their number.",
+            mechanism=_FINITE,
         ),
     ),
     _Rule(
@@ -160,6 +175,14 @@ _TABLE = (
         ),
     ),
     _Rule(
+        lambda p: p.knows("public acceptance"),
+        SamplerChoice(
+            "simple loop", (SimpleLoop,), "exact", _FREE, False,
+            "the normaliser is the same for all data sets, so the running time has one "
+            "law; declare it by p_lo = p_hi.",
+        ),
+    ),
+    _Rule(
         lambda p: p.knows("acceptance bound"),
         SamplerChoice(
             "batches until one succeeds", (BatchedLoop,), "exact", _FAILS, True,
@@ -192,18 +215,20 @@ _TABLE = (
         ),
     ),
     _Rule(
+        lambda p: p.domain == "box" and p.dimension <= _MOST_AXES
+        and p.knows("holder"),
+        SamplerChoice(
+            "slack squeeze on public cells of a box", (SlackSqueeze, holder_box_stage),
+            "exact", "adds 4 eta, pure", False,
+            "a bound on how fast the log density changes squeezes it between two "
+            "envelopes on few cells.",
+        ),
+    ),
+    _Rule(
         lambda p: p.knows("squeeze"),
         SamplerChoice(
             "slack squeeze", (SlackSqueeze,), "exact", "adds 4 eta, pure", False,
             "a certified lower envelope lets a public coin end the loop.",
-        ),
-    ),
-    _Rule(
-        lambda p: p.knows("public proposal", "sensitivity"),
-        SamplerChoice(
-            "public candidates", (), "approximate", _FREE, True,
-            "draws from a public proposal become finitely many candidates; the bias "
-            "falls with their number.",
         ),
     ),
 )  # fmt: skip
@@ -224,8 +249,10 @@ def choose_sampler(
 ) -> SamplerChoice:
     """Return the best way to draw from a target, and why.
 
-    Best means: private including the running time, then exact, then cheap. All that is
-    "known" is public and holds for every data set.
+    Best is fixed work at no cost; then an exact draw below an envelope whose acceptance
+    is bounded for every data set; then loops that know more of the data at hand, or pay
+    an epsilon. docs/selection.md has the whole order. All that is "known" is public and
+    holds for every data set.
 
     Parameters
     ----------
@@ -245,8 +272,10 @@ def choose_sampler(
         - ``"exact acceptance"``, ``"estimated acceptance"``: of the data at hand, and
           a public lower bound on it;
         - ``"squeeze"``: an upper and a lower envelope of known ratio;
-        - ``"holder"``: how fast the log density changes;
-        - ``"public proposal"``: a law to draw candidates from.
+        - ``"holder"``: how fast the log density changes, on an interval or a box of
+          up to three axes;
+        - ``"public proposal"``: a law to draw candidates from, which a utility of
+          bounded sensitivity then scores.
     allow_runtime_leak : bool, default=False
         Whether to accept a loop whose running time tells more than its draw.
 

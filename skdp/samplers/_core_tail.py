@@ -3,7 +3,7 @@ r"""Envelope of a Gaussian core and a conical tail; for a ball and for the whole
 Notation (derived in docs/proofs/posterior_sampling.md)
 -------------------------------------------------------
 theta^   point of expansion, delta = theta - theta^, g = grad J(theta^)
-M        Hessian of J at theta^ over gamma, M = L L'            -> ``whiten`` is L^-T
+M        any metric, M = L L': the Hessian over gamma, or a core's -> ``whiten`` is L^-T
 C        core: |delta|_M <= s1                                  -> ``edge``
 eta      -min of g'delta over the ball, 0 at its minimiser
 k        J - J^ >= k |delta|_M outside the core
@@ -29,6 +29,8 @@ __all__ = ["CoreTail"]
 
 #: Radii of the core that are tried, in units of a typical radius of the target.
 _FACTORS = tuple(0.7 * 1.25**k for k in range(8))
+#: A tail of less than this share of the core's mass costs next to nothing.
+_RARE = 0.05
 #: Doublings tried at once: at the first radius that serves the tail is heavy still.
 _DOUBLINGS = 3
 
@@ -49,6 +51,26 @@ class CoreTail:
         cls, target: GibbsTarget, theta: FloatArray, g: FloatArray, H: FloatArray
     ) -> "CoreTail | None":
         """Return the core of least mass; None where no radius serves on a ball.
+
+        In the metric of the Hessian a direction in which the losses bend at the mode
+        and nowhere else flattens the whole tail; the core's own curvature does not
+        know that bend. So where the tail is heavy, the metric is the core's.
+        """
+        first = cls._least(target, theta, g, H)
+        # a tilted core has lost the digits of its curvature, and a ball has 'gauss'
+        if first is None or first.core.tilt > 0.0:
+            return first
+        if first.log_tail < first.core.log_mass + math.log(_RARE):
+            return first
+        second = cls._least(target, theta, g, first.core.precision)
+        found = [first] if second is None else [first, second]
+        return min(found, key=lambda c: c.log_mass)
+
+    @classmethod
+    def _least(
+        cls, target: GibbsTarget, theta: FloatArray, g: FloatArray, H: FloatArray
+    ) -> "CoreTail | None":
+        """Return the core of least mass in one metric.
 
         On the whole space radii are doubled until some serve: the decay of the tail
         grows with the radius, because the curvature is at least that of the ridge.

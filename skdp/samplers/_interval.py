@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
-from skdp._validation import check_real
+import numpy as np
+
+from skdp.accounting._public import public_number
 
 __all__ = ["check_interval"]
 
@@ -13,13 +15,13 @@ def check_interval(
     """Return the finite ends of an interval of positive length."""
     allowed = "two finite numbers, the first below the second"
     remedy = "Pass public ends, for example (0.0, 1.0)."
+    if isinstance(interval, np.ndarray):
+        public_number(name, interval)  # refuses, as it does the ends
     if len(tuple(interval)) != 2:
         raise ValueError(
             f"{name} is not a pair, got {interval!r}. Allowed: {allowed}. {remedy}"
         )
-    low, high = (
-        check_real(name, end, allowed=allowed, remedy=remedy) for end in interval
-    )
+    low, high = (public_number(name, end) for end in interval)
     if not -1e100 <= low < high <= 1e100:
         raise ValueError(
             f"{name} is empty or infinite, got {(low, high)!r}. Allowed: {allowed}. "

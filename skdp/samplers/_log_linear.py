@@ -142,8 +142,10 @@ class LogLinear:
         """
         if not self._knots[0] <= x <= self._knots[-1]:
             return -np.inf
-        height = float(np.interp(x, self._knots, self._heights))
-        return height - self.log_total
+        j = min(int(np.sum(self._knots <= x)), self._widths.size) - 1
+        share = (x - self._knots[j]) / self._widths[j]
+        height = (1.0 - share) * self._heights[j] + share * self._heights[j + 1]
+        return float(height) - self.log_total
 
 
 def _ascending(masses: FloatArray) -> IntArray:

@@ -23,7 +23,7 @@ from skdp.accounting import (
 )
 from skdp.accounting._public import tagged
 from skdp.random import RandomSource
-from skdp.samplers._loop_target import LoopTarget, exponential
+from skdp.samplers._loop_target import LoopTarget, acceptance_range, exponential
 
 __all__ = ["BatchedLoop", "Fallback", "TruncatedLoop"]
 
@@ -73,6 +73,7 @@ class _Batches:
     def _joint(self, output: Guarantee, kind: str) -> Guarantee:
         """Join the draws with a batch count, or with a failure."""
         relation = output.adjacency
+        notes = (acceptance_range(float(self.p_lo), 1.0),)
         if self.n_samples == 1:
             cost = RuntimeCost(
                 kind,
@@ -80,11 +81,16 @@ class _Batches:
                 p_hi=1.0,
                 batch=self.batch,
                 adjacency=relation,
+                assumptions=notes,
             )
             return with_runtime(output, cost)
         failure = pool_failure(self.batch, float(self.p_lo), self.n_samples)
         flag = ApproximateDP(
-            0.0, failure, adjacency=relation, observes=frozenset(Channel)
+            0.0,
+            failure,
+            adjacency=relation,
+            assumptions=notes,
+            observes=frozenset(Channel),
         )
         return compose(output._watching(frozenset(Channel)), flag)
 

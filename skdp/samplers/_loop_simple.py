@@ -15,11 +15,16 @@ from skdp.accounting import (
 )
 from skdp.accounting._public import tagged
 from skdp.random import RandomSource
-from skdp.samplers._loop_target import LoopTarget, exponential
+from skdp.samplers._loop_target import LoopTarget, acceptance_range, exponential
 
 __all__ = ["SimpleLoop"]
 
 _ZERO = Public(0.0)
+_RATIO = "the log acceptance probability changes by at most {:g} between neighbours"
+_CHANGE = (
+    "the log target changes by at most {:g} between neighbours, everywhere, and its "
+    "envelope does not"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,14 +37,16 @@ class SimpleLoop:
     p_hi : Public
         Upper bound on the acceptance probability, for every data set; 1 always holds.
     Dg : Public
-        Bound on the log ratio of acceptance probabilities of neighbours; half of
-        epsilon for an exponential mechanism under a public envelope.
+        Bound on the log ratio of acceptance probabilities of neighbours, for all of
+        them; half of epsilon for an exponential mechanism under a public envelope.
     p_lo : Public, default=Public(0.0)
         Lower bound on the acceptance probability. Equal to ``p_hi`` when the normaliser
         does not depend on the data: then the running time says nothing.
-    public_envelope : bool, default=False
-        Whether the envelope and its constant are the same for all data sets. Then draw
-        and time together cost less than their product.
+    target_change : Public, optional
+        Bound on the change of the log target between neighbours, everywhere: never less
+        than the least valid ``Dg``, and half of epsilon for an exponential mechanism.
+        Pass it only if the envelope and its constant are the same for all data sets.
+        Then draw and time together cost less than their product.
 
     Examples
     --------
@@ -59,13 +66,15 @@ class SimpleLoop:
     p_hi: Public
     Dg: Public
     p_lo: Public = _ZERO
-    public_envelope: bool = False
+    target_change: Public | None = None
 
     def __post_init__(self) -> None:
         """Refuse bounds that nobody declared public."""
         tagged("p_hi", self.p_hi, 0.0, 1.0, open_low=True)
         tagged("Dg", self.Dg, 0.0, 100.0)
         tagged("p_lo", self.p_lo, 0.0, float(self.p_hi))
+        if self.target_change is not None:
+            tagged("target_change", self.target_change, 0.0, 100.0)
 
     def draw(self, source: RandomSource) -> FloatArray:
         """Return one exact draw; the time it takes is data-dependent.
@@ -100,14 +109,33 @@ class SimpleLoop:
         """
         p_hi, p_lo, Dg = float(self.p_hi), float(self.p_lo), float(self.Dg)
         relation = output.adjacency
-        cost = RuntimeCost("simple", p_lo=p_lo, p_hi=p_hi, Dg=Dg, adjacency=relation)
+        if self.target_change is not None:
+            # acceptances are means of the target over one public law
+            Dg = min(Dg, float(self.target_change))
+        cost = RuntimeCost(
+            "simple",
+            p_lo=p_lo,
+            p_hi=p_hi,
+            Dg=Dg,
+            adjacency=relation,
+            assumptions=self._assumptions(),
+        )
         product = with_runtime(output, cost)
-        if not self.public_envelope:
+        if self.target_change is None:
             return product
-        joint = RejectionLoopDP(p_hi, Dg, p_lo, adjacency=relation)
+        joint = RejectionLoopDP(
+            p_hi, float(self.target_change), p_lo, adjacency=relation
+        )
         return Simultaneous(
             (joint, product),
             adjacency=relation,
-            assumptions=output.assumptions,
+            assumptions=product.assumptions,
             observes=frozenset(Channel),
         )
+
+    def _assumptions(self) -> tuple[str, ...]:
+        p_hi, p_lo, Dg = float(self.p_hi), float(self.p_lo), float(self.Dg)
+        notes = [acceptance_range(p_lo, p_hi), _RATIO.format(Dg)]
+        if self.target_change is not None:
+            notes.append(_CHANGE.format(float(self.target_change)))
+        return tuple(note for note in notes if note)

@@ -10,7 +10,7 @@ from skdp._typing import FloatArray
 from skdp.accounting import Guarantee
 from skdp.random import RandomSource, uniform
 
-__all__ = ["LoopSampler", "LoopTarget", "exponential"]
+__all__ = ["LoopSampler", "LoopTarget", "acceptance_range", "exponential"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,3 +62,14 @@ def exponential(size: int, source: RandomSource) -> FloatArray:
     """Draw standard exponential numbers, from a fixed number of bytes each."""
     out: FloatArray = -np.log(uniform(size, source))
     return out
+
+
+def acceptance_range(low: float, high: float) -> str:
+    """Say what a guarantee takes as given about acceptance; "" if it is nothing."""
+    if low == 0.0 and high == 1.0:
+        return ""
+    if high == 1.0:
+        return f"the acceptance probability is at least {low:g} for every data set"
+    if low == 0.0:
+        return f"the acceptance probability is at most {high:g} for every data set"
+    return f"the acceptance probability is from {low:g} to {high:g} for every data set"

@@ -19,6 +19,8 @@ __all__ = ["minorant_curvature"]
 
 #: Below this distance the quotient would round; f'' at both ends bounds D there too.
 _NEAR = 1e-3
+#: Relative rounding of a value, with room.
+_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 
 
 def minorant_curvature(
@@ -57,7 +59,10 @@ def _chord_curvature(
     slope, bend = derivatives
     step = z - z0
     near = np.abs(step) < _NEAR
-    gap = loss.value(y, z) - value - slope * step
+    end, rise = loss.value(y, z), slope * step
+    gap = end - value - rise
+    # what rounding may have added is taken back, or it would count n times over
+    gap -= _ROUNDING * (np.abs(end) + np.abs(value) + np.abs(rise))
     safe = np.where(near, 1.0, step)
     local = np.minimum(bend, loss.hessian(y, z))
     out: FloatArray = np.where(near, local, 2.0 * gap / (safe * safe))

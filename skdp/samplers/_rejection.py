@@ -85,7 +85,7 @@ class GibbsSampler:
         else:
             self._theta = np.asarray(expansion, dtype=np.float64)
             g, H = target.gradient_hessian(self._theta)
-        self._height = float(target.potential(self._theta[None])[0])
+        self._rise = target.rise_from(self._theta)
         found = _fitted(target, envelope, self._theta, g, H)
         self._envelope = min(found, key=lambda candidate: candidate.log_mass)
 
@@ -129,7 +129,7 @@ class GibbsSampler:
         wait = -np.log(uniform(size, self._source))
         open_ = drawn.valid & (wait >= -np.minimum(drawn.log_ceiling, 0.0))
         open_ &= self._target.inside(points)
-        log_acceptance = self._log_acceptance(drawn, points, open_)
+        log_acceptance = self._log_acceptance(drawn, open_)
         self.max_log_acceptance = max(
             self.max_log_acceptance, float(np.max(log_acceptance, initial=-np.inf))
         )
@@ -139,15 +139,13 @@ class GibbsSampler:
         self.n_accepted += int(np.count_nonzero(taken))
         return points[open_][taken]
 
-    def _log_acceptance(
-        self, drawn: Proposals, points: FloatArray, open_: BoolArray
-    ) -> FloatArray:
+    def _log_acceptance(self, drawn: Proposals, open_: BoolArray) -> FloatArray:
         """Return the log acceptance of the points that are still open."""
         if self._target.is_gaussian and isinstance(self._envelope, Gauss):
             # the quadratic model is the potential: what is left is the tilt
             return drawn.log_ceiling[open_]
-        rise = self._target.potential(points[open_]) - self._height
-        return drawn.log_height[open_] - rise
+        out: FloatArray = drawn.log_height[open_] - self._rise(drawn.steps[open_])
+        return out
 
 
 def _fitted(

@@ -25,6 +25,7 @@ from skdp.samplers._loop_target import LoopTarget, exponential
 
 __all__ = ["SlackSqueeze", "Stage"]
 
+_WITHIN = "log acceptance of a stage is within [-2 eta, 0] everywhere, for all data"
 #: At kappa = 0.51 the bound already fails.
 _MOST_KAPPA = 0.5
 
@@ -162,5 +163,6 @@ class SlackSqueeze:
             p_lo=math.exp(-width),
             p_hi=1.0,
             adjacency=output.adjacency,
+            assumptions=(_WITHIN,),
         )
         return with_runtime(output, cost)

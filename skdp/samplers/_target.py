@@ -8,6 +8,7 @@ J        :math:`\gamma (F + \alpha|\theta|^2/2)`; the density is exp(-J) on the 
 gamma    inverse temperature                            -> ``inverse_temperature``
 """
 
+import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -20,6 +21,12 @@ from skdp.solvers import Objective
 
 __all__ = ["GibbsTarget"]
 
+#: Labels, margins of shape (rows, points), and which points these are.
+_Piece = tuple[FloatArray, FloatArray, slice]
+#: A loss that changes by less than this share of itself is followed by differences.
+_NARROW = 0.05
+#: Standard deviations of the ridge's own law that stand for the whole space.
+_SPREADS = 4.0
 #: Margins formed at once: a block of rows times this many columns stays in cache.
 _MARGINS = 2**16
 
@@ -89,31 +96,108 @@ class GibbsTarget:
 
     def blocks(self) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Yield clipped dense rows with their constant, and labels."""
-        table = self._objective.table
-        d = table.n_features
-        for x, y, f in table:
-            dense = x if isinstance(x, np.ndarray) else x.toarray()
-            out = np.empty((dense.shape[0], self.n_coefficients))
-            # the table keeps its factors in units of a power of two: exact
-            np.multiply(dense, (f * table.unit)[:, None], out=out[:, :d])
-            out[:, d:] = table.constant * table.unit
+        d = self._objective.table.n_features
+        for x, y, f in self._raw_blocks():
+            out = np.empty((x.shape[0], self.n_coefficients))
+            np.multiply(x, f[:, None], out=out[:, :d])
+            out[:, d:] = self._constant
             yield out, y
+
+    def _raw_blocks(self) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
+        """Yield dense rows, labels, and the factors that clip the rows."""
+        table = self._objective.table
+        for x, y, f in table:
+            # the table keeps its factors in units of a power of two: exact
+            yield x if isinstance(x, np.ndarray) else x.toarray(), y, f * table.unit
+
+    @property
+    def _constant(self) -> float:
+        table = self._objective.table
+        return table.constant * table.unit
 
     def potential(self, thetas: FloatArray) -> FloatArray:
         """Return J at each row of ``thetas``, shape (m, n_coefficients), in one pass.
 
         Points outside the ball are not treated specially.
         """
+        ridge = 0.5 * self.alpha * np.einsum("ij,ij->i", thetas, thetas)
+        out: FloatArray = self.gamma * (self._losses(thetas) + ridge)
+        return out
+
+    def _losses(self, thetas: FloatArray) -> FloatArray:
+        """Return the sum of the losses of all rows at each point."""
         total = np.zeros(thetas.shape[0])
-        columns = np.ascontiguousarray(thetas.T)
+        # few points: clipping the margins is less work than clipping the rows
+        pieces = self._few if total.size <= self.n_coefficients else self._many
+        for y, margins, part in pieces(np.ascontiguousarray(thetas.T)):
+            total[part] += self.loss.total(y, margins)
+        return total
+
+    def _few(self, columns: FloatArray) -> Iterator[_Piece]:
+        """Yield labels and margins of all points, block by block."""
+        d = self._objective.table.n_features
+        # a row of the constants, or nothing
+        shift = self._constant * columns[d:].sum(axis=0)
+        for x, y, f in self._raw_blocks():
+            margins = x @ columns[:d]
+            margins *= f[:, None]
+            margins += shift
+            yield y, margins, slice(None)
+
+    def _many(self, columns: FloatArray) -> Iterator[_Piece]:
+        """Yield labels and margins of some points at once, block by block."""
         for x, y in self.blocks():
             step = max(1, _MARGINS // max(1, x.shape[0]))
-            for start in range(0, total.size, step):
+            for start in range(0, columns.shape[1], step):
                 part = slice(start, start + step)
-                total[part] += self.loss.total(y, x @ columns[:, part])
-        ridge = 0.5 * self.alpha * np.einsum("ij,ij->i", thetas, thetas)
-        out: FloatArray = self.gamma * (total + ridge)
-        return out
+                yield y, x @ columns[:, part], part
+
+    def rise_from(self, theta: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        """Return the function of steps, shape (m, d), ``J(theta + step) - J(theta)``.
+
+        Where one row's loss hardly changes over the domain, the difference of two sums
+        would round too much; differences are then summed, row by row. Which of the two
+        is done depends on public numbers alone.
+        """
+        here = 0.0 if self._is_narrow else float(self._losses(theta[None])[0])
+
+        def rise(steps: FloatArray) -> FloatArray:
+            """Return the rise of losses and ridge, each by its own difference."""
+            if self._is_narrow:
+                losses = self._summed_rises(theta, steps)
+            else:
+                losses = self._losses(theta + steps) - here
+            ridge = steps @ theta + 0.5 * np.einsum("ij,ij->i", steps, steps)
+            out: FloatArray = self.gamma * (losses + self.alpha * ridge)
+            return out
+
+        return rise
+
+    @property
+    def _is_narrow(self) -> bool:
+        radius = self._objective.table.radius * self._objective.table.unit
+        ball, d = self.ball, self.n_coefficients
+        width = _SPREADS * math.sqrt(d / self.gamma / self.alpha)
+        center, width = (
+            (0.0, width) if ball is None else (ball.center_norm, ball.radius)
+        )
+        most = self.loss.oscillation(radius, center_norm=center, radius=width)
+        target = np.array([-getattr(self.loss, "target_bound", 1.0)])
+        value = float(self.loss.value(target, np.array([radius * center]))[0])
+        return most < _NARROW * value
+
+    def _summed_rises(self, theta: FloatArray, steps: FloatArray) -> FloatArray:
+        """Return the sum of the rises of all rows' losses for each step."""
+        total = np.zeros(steps.shape[0])
+        columns = np.ascontiguousarray(steps.T)
+        for x, y in self.blocks():
+            t = (x @ theta)[:, None]
+            width = max(1, _MARGINS // max(1, x.shape[0]))
+            for start in range(0, total.size, width):
+                part = slice(start, start + width)
+                rises = self.loss.rise(y[:, None], t, x @ columns[:, part])
+                total[part] += rises.sum(axis=0)
+        return total
 
     def gradient(self, theta: FloatArray) -> FloatArray:
         """Return the gradient of J."""

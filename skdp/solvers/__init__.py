@@ -3,7 +3,7 @@
 from skdp.solvers._leverage import RowStatistics, row_statistics
 from skdp.solvers._minimise import Solution, minimise
 from skdp.solvers._minimise_on_ball import BallSolution, minimise_on_ball
-from skdp.solvers._objective import Objective
+from skdp.solvers._objective import Objective, check_targets
 from skdp.solvers._table import Table
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "RowStatistics",
     "Solution",
     "Table",
+    "check_targets",
     "minimise",
     "minimise_on_ball",
     "row_statistics",

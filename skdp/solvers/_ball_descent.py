@@ -9,7 +9,7 @@ step. Both mean progress, since the model's minimiser lies downhill.
 import numpy as np
 
 from skdp._typing import FloatArray
-from skdp.solvers._ball_model import Place, SpectralModel, gradient_mapping
+from skdp.solvers._ball_model import Chord, Place, SpectralModel, gradient_mapping
 from skdp.solvers._bracket import Bracket
 from skdp.solvers._problem import Problem
 
@@ -76,18 +76,23 @@ class BallDescent:
 
     def _step(self) -> None:
         """Take one accepted step; the first one of a run has a fresh model."""
-        u = self.place.offset
-        goal = self.model.minimiser(u, self.gradient, self.radius)
-        direction = goal.offset - u
-        bracket = Bracket(float(self.gradient @ direction))
+        start = self.place
+        goal = self.model.minimiser(start.offset, self.gradient, self.radius)
+        chord = Chord(start, goal, self.radius)
+        slope = chord.slope(self.gradient)
+        if not slope < 0.0:
+            # only rounding can spoil a convex model: its whole step is as good as any
+            self._renew = True
+        bracket = Bracket(slope)
         while True:
             length = bracket.length
-            place = goal if length == 1.0 else Place(u + length * direction, False)
+            offset = start.offset + length * chord.direction
+            place = goal if length == 1.0 else Place(offset, on_border=False)
             gradient = self._look(place)
             norm = self._norm(place, gradient)
             halved = norm <= 0.5 * self.best_norm
             self._record(place, norm)
-            if halved or bracket.accepts(float(gradient @ direction)):
+            if halved or not slope < 0.0 or bracket.accepts(chord.slope(gradient)):
                 break
         self.place, self.gradient = place, gradient
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from skdp._typing import FloatArray
 
-__all__ = ["Place", "SpectralModel", "gradient_mapping"]
+__all__ = ["Chord", "Place", "SpectralModel", "gradient_mapping"]
 
 #: Newton steps towards the multiplier; a handful is the rule, and none overshoots.
 _MOST_STEPS = 100
@@ -29,6 +29,33 @@ class Place(NamedTuple):
 
     offset: FloatArray
     on_border: bool
+
+
+class Chord:
+    r"""The way from one place to another, with derivatives that stay exact when short.
+
+    At a border the gradient is nearly normal and a chord is nearly tangential, so that
+    their product is a difference of large numbers. With :math:`w = u/B` and both ends
+    on the border, :math:`w \cdot (u' - u) = -|u' - u|^2/(2B)`, and the rest of the
+    gradient is small.
+    """
+
+    def __init__(self, start: Place, end: Place, radius: float) -> None:
+        self.direction: FloatArray = end.offset - start.offset
+        self._normal = start.offset / radius
+        self._outwards = float(self._normal @ self.direction)
+        if start.on_border and end.on_border:
+            square = float(self.direction @ self.direction)
+            self._outwards = -0.5 * square / radius
+        self._split = start.on_border
+
+    def slope(self, gradient: FloatArray) -> float:
+        """Return the product of a gradient with the direction."""
+        if not self._split:
+            return float(gradient @ self.direction)
+        normal = float(gradient @ self._normal)
+        rest = gradient - normal * self._normal
+        return normal * self._outwards + float(rest @ self.direction)
 
 
 def gradient_mapping(

@@ -17,12 +17,12 @@ import numpy as np
 
 from skdp._typing import FloatArray
 from skdp.losses import Loss
-from skdp.rows import PrivateRows
+from skdp.rows import PrivateRows, Targets
 from skdp.solvers._passes import data_gradient, data_gradient_hessian, margins
 from skdp.solvers._sums import PairwiseSum
 from skdp.solvers._table import Table
 
-__all__ = ["Objective"]
+__all__ = ["Objective", "check_targets"]
 
 
 class Objective:
@@ -42,7 +42,8 @@ class Objective:
     Raises
     ------
     ValueError
-        If ``alpha`` is not positive, or ``linear`` has another shape.
+        If ``alpha`` is not positive, ``linear`` has another shape, or the rows bring
+        targets beyond what the loss bounds.
 
     Examples
     --------
@@ -73,6 +74,7 @@ class Objective:
                 f"alpha is out of range, got {alpha!r}. Allowed: a number above 0. "
                 "Without a ridge the objective may have no minimum."
             )
+        check_targets(rows, loss)
         self.rows, self.loss, self.alpha = rows, loss, float(alpha)
         self.linear = np.zeros(d) if linear is None else np.asarray(linear, np.float64)
         if self.linear.shape != (d,):
@@ -110,3 +112,40 @@ class Objective:
         hessian = data[1] * unit**2
         hessian[np.diag_indices_from(hessian)] += self.alpha
         return gradient, hessian
+
+
+def check_targets(rows: PrivateRows, loss: Loss) -> None:
+    """Refuse targets that a loss of signs would take for heavier rows.
+
+    Parameters
+    ----------
+    rows : PrivateRows
+        Whose encoder is looked at, and nothing else.
+    loss : Loss
+        With a ``target_bound``, or a loss of signs.
+
+    Returns
+    -------
+    None
+
+    Raises
+    ------
+    ValueError
+        If targets may be beyond the bound.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.losses import LogisticLoss
+    >>> from skdp.rows import L2Ball, PrivateRows, Targets, as_row_blocks
+    >>> from skdp.solvers import check_targets
+    >>> blocks = as_row_blocks(np.eye(2), np.ones(2), labels=Targets(-1, 1))
+    >>> check_targets(PrivateRows(blocks, L2Ball(1.0)), LogisticLoss())
+    """
+    labels = rows.blocks.labels
+    if isinstance(labels, Targets) and labels.bound > getattr(loss, "target_bound", 1):
+        raise ValueError(
+            f"the rows bring targets up to {labels.bound:.6g}, more than the loss "
+            "allows for. Allowed: its target_bound, or 1 for a loss of signs. Encode "
+            "them with Targets(low, high, bound=...)."
+        )

@@ -19,6 +19,7 @@ from skdp.accounting import (
     compose,
     geometric_delta,
     geometric_tradeoff,
+    joint_loop_delta,
     pool_failure,
     pool_size,
     truncation_delta,
@@ -428,3 +429,49 @@ def test_a_pool_for_one_is_a_batch():
         for delta in (1e-3, 1e-9):
             # a batch may be one larger, against rounding
             assert truncation_size(p_lo, delta) - pool_size(1, p_lo, delta) in (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: truncation_delta(1, 2.0, -1.0, 0), "q"),
+        (lambda: truncation_delta(1, 0.1, -1.0, 0), "q_other"),
+        (lambda: truncation_delta(-1, 0.1, 0.1, 0), "epsilon"),
+        (lambda: truncation_delta(math.nan, 0.1, 0.1, 0), "epsilon"),
+        (lambda: truncation_delta(1, 0.1, 0.1, 1.0), "delta"),
+        (lambda: truncation_delta(1, 0.1, 0.1, -0.1), "delta"),
+        (lambda: pool_failure(5, 0.5, 6), "size"),
+        (lambda: pool_failure(5, 1.5, 2), "p_lo"),
+        (lambda: pool_failure(5, 0.0, 2), "p_lo"),
+        (lambda: pool_failure(5, math.nan, 2), "p_lo"),
+        (lambda: pool_failure(5, 0.5, 0), "n_samples"),
+        (lambda: pool_size(0, 0.5, 0.1), "n_samples"),
+        (lambda: pool_size(2, 0.0, 0.1), "p_lo"),
+        (lambda: pool_size(2, 0.5, 0.0), "delta"),
+        (lambda: joint_loop_delta(-1, 0.3, 0.3, 0.5), "epsilon"),
+        (lambda: joint_loop_delta(1, 0.0, 0.3, 0.5), "p"),
+        (lambda: joint_loop_delta(1, 0.3, 1.0, 0.5), "q"),
+        (lambda: joint_loop_delta(1, 0.3, 0.3, 101.0), "Dg"),
+    ],
+)
+def test_closed_forms_refuse_what_is_out_of_range(call, name):
+    with pytest.raises(ValueError, match=rf"^{name} (is out of range|must)"):
+        call()
+
+
+@pytest.mark.parametrize("arguments", [(1, 0.3, 0.9, 0.5), (1, 0.3, 0.3, 0.0)])
+def test_the_joint_form_refuses_targets_that_do_not_exist(arguments):
+    with pytest.raises(ValueError, match="no target has these numbers"):
+        joint_loop_delta(*arguments)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 30.0, 800.0, 1e6])
+def test_closed_forms_are_probabilities(epsilon):
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        q, other, delta = rng.random(3)
+        assert 0.0 <= truncation_delta(epsilon, q, other, delta) <= 1.0
+        Dg = 10 ** rng.uniform(-3, 2)
+        p = rng.uniform(0.01, 0.99)
+        q = min(p * math.exp(rng.uniform(-Dg, Dg)), 0.99)
+        assert 0.0 <= joint_loop_delta(epsilon, p, q, Dg) <= 1.0

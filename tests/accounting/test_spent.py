@@ -98,9 +98,17 @@ def test_leaks_cost_infinitely_much():
 
 
 def test_heuristics_claim_nothing():
-    spent = PrivacySpent(PureDP(1.0), 0.0, grade="heuristic")
+    part = PrivacyPart("chain", PureDP(1.0), "3 draws")
+    spent = PrivacySpent(PureDP(1.0), 0.0, parts=(part,), grade="heuristic")
     assert math.isnan(spent.epsilon)
     assert spent.nominal_epsilon == 1.0
+    assert spent.guarantee is None
+    assert spent.nominal == PureDP(1.0)
+    assert not spent.releasable
+    assert spent.parts == (PrivacyPart("chain", None, "3 draws"),)
+    assert PrivacySpent.from_json(spent.to_json()) == spent
+    assert "no guarantee" in spent._repr_html_()
+    assert "seeded" not in repr(spent)
     assert "epsilon=nan" in repr(spent)
 
 

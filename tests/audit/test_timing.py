@@ -13,19 +13,19 @@ A, B = np.zeros(3), np.ones(3)
 class Clock:
     """A clock that only the callable under test moves, and each reading a little."""
 
-    def __init__(self):
-        self.now = 0.0
+    def __init__(self, tick=500.0):
+        self.now, self.tick = 0.0, tick
 
     def __call__(self):
-        self.now += 500.0
+        self.now += self.tick
         return self.now
 
 
 class Simulated:
     """A callable whose duration, in ticks, is drawn from ``law(rng, is_neighbour)``."""
 
-    def __init__(self, law, seed=0):
-        self.clock, self.law = Clock(), law
+    def __init__(self, law, seed=0, tick=500.0):
+        self.clock, self.law = Clock(tick), law
         self.rng = np.random.default_rng(seed)
 
     def __call__(self, data):
@@ -73,6 +73,64 @@ def test_a_faster_neighbour_is_flagged_too():
     found = Simulated(lambda rng, other: noise(rng, other) - 300.0 * other).audit()
     assert found.epsilon > 0.5
     assert found.evidence.auc < 0.4
+
+
+@pytest.mark.parametrize(
+    ("delay", "share", "fires"),
+    [
+        (0.0, 0.0, False),
+        (0.0, 1.0, False),
+        (20_000.0, 0.0, False),
+        (20_000.0, 0.05, True),
+        (200.0, 1.0, True),
+    ],
+)
+def test_the_planted_control_fires_by_its_delay_alone(delay, share, fires):
+    """What the control needs besides, coins and calls, is not on the clock."""
+    found = Simulated(noise, tick=20.0).audit(planted_delay=delay, planted_share=share)
+    assert found.planted.fires == fires
+    assert found.trustworthy == fires
+    assert not found.null.fires
+
+
+def test_classes_read_the_clock_equally_often():
+    """A control without a delay is D again: equal steps give equal durations."""
+    still = Simulated(lambda rng, other: 1000.0).audit(
+        n_runs=40, planted_delay=0.0, planted_share=1.0
+    )
+    assert still.planted == still.null
+    assert still.null.auc == 0.5
+
+
+def test_order_and_coins_are_not_the_same_numbers():
+    """Else the slow runs of the control would all come first."""
+    starts = []
+
+    def run(data):
+        starts.append(clock.now)
+
+    clock = Clock(1.0)
+    timing(
+        run, A, B, n_runs=400, warm_up=0, clock=clock, random_state=3,
+        planted_delay=1e6, planted_share=0.2,
+    )  # fmt: skip
+    late = np.flatnonzero(np.diff(starts) > 1e5) / len(starts)
+    assert 40 <= late.size <= 120
+    assert 0.4 < late.mean() < 0.6
+
+
+@pytest.mark.slow
+def test_on_the_real_clock_a_control_without_delay_is_quiet():
+    """Up to three tries: the machine is shared."""
+    x = np.linspace(0.0, 1.0, 1000)
+
+    def tried():
+        return timing(
+            lambda d: d.sum(), x, x.copy(), n_runs=400,
+            planted_delay=0.0, planted_share=0.0,
+        )  # fmt: skip
+
+    assert any(not tried().planted.fires for _ in range(3))
 
 
 def test_naive_loops_are_flagged():
@@ -189,6 +247,8 @@ def test_data_of_other_shapes_are_passed_as_they_are():
         ({"confidence": 1.0}, "confidence is out of range"),
         ({"delta": 1.5}, "delta is out of range"),
         ({"warm_up": -1}, "warm_up"),
+        ({"planted_delay": -1.0}, "planted_delay is out of range"),
+        ({"planted_share": 1.5}, "planted_share is out of range"),
     ],
 )
 def test_wrong_settings_are_refused(settings, match):

@@ -68,14 +68,22 @@ def tells_in_words(data, generator):
     warnings.warn(f"mean {data[0]}", UserWarning, stacklevel=1)
 
 
+def chooses_a_line(data, generator):
+    x = 2
+    if data[0] > 0.5:
+        x = 1
+    return x
+
+
 @pytest.mark.parametrize(
     ("run", "told"),
     [
-        (naive, "built-in mean"),
-        (early_exit, "helper"),
-        (compacts, "helper"),
+        (naive, "of naive"),
+        (early_exit, "of early_exit"),
+        (compacts, "makes an array of shape"),
+        (chooses_a_line, "of chooses_a_line"),
         (warns, "warn"),
-        (raises, "raises ValueError"),
+        (raises, "of raises"),
         (returns_more, "(4,)"),
         (tells_in_words, "warns UserWarning: mean"),
     ],
@@ -85,6 +93,84 @@ def test_work_that_depends_on_the_data_is_seen(run, told):
     assert not found.identical
     assert told in found.difference
     assert "different work" in str(found)
+
+
+MANY, ONE = np.linspace(0.1, 0.9, 100), np.append(np.full(99, -1.0), 0.5)
+
+
+def ufunc_of_a_part(d, generator):
+    return np.exp(d[d > 0])[0]
+
+
+def sorts_a_part(d, generator):
+    d[d > 0].sort()
+
+
+def counts_up(d, generator):
+    n, i = (d > 0).sum(), 0
+    while i < n * 10: i += 1  # noqa: E701 # fmt: skip
+
+
+def builds_a_list(d, generator):
+    n = (d > 0).sum()
+    return [0 for _ in range(n)]
+
+
+def adds_up(d, generator):
+    return sum(0 for _ in range((d > 0).sum()))
+
+
+def takes_where(d, generator):
+    return float(np.take(d, np.flatnonzero(d > 0)).max())
+
+
+def multiplies_a_part(d, generator):
+    return float((d[: int((d > 0).sum())] * 2.0).max())
+
+
+def holds_a_plain_part(d, generator):
+    part = np.asarray(d)[np.asarray(d) > 0]
+    return float(part[0])
+
+
+def sorts_a_plain_part(d, generator):
+    np.asarray(d)[np.asarray(d) > 0].sort()
+
+
+LEAKS = [
+    ufunc_of_a_part, sorts_a_part, counts_up, builds_a_list, adds_up, takes_where,
+    multiplies_a_part, holds_a_plain_part, sorts_a_plain_part,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("leak", LEAKS, ids=lambda leak: leak.__name__)
+@pytest.mark.parametrize("held", [lambda d: d, lambda d: {"x": (d, [d])}])
+def test_work_that_no_python_call_shows_is_seen(leak, held):
+    """Parts of arrays, loops on one line, comprehensions; none calls a function."""
+
+    def run(data, generator):
+        d = data["x"][1][0] if isinstance(data, dict) else data
+        return leak(d, generator)
+
+    found = work_trace(run, [held(MANY), held(ONE)], n_seeds=1)
+    assert not found.identical
+    assert work_trace(run, [held(MANY), held(MANY[::-1].copy())], n_seeds=1).identical
+
+
+def test_data_behave_like_plain_arrays_while_watched():
+    """Numbers stay numbers, and the data of the caller stay what they are."""
+    seen = []
+
+    def run(data, generator):
+        seen.append((type(data.sum()), type(data[0]), hash(data.mean())))
+        np.add(data, 0.0, out=data)
+        assert type(np.asarray(data)) is np.ndarray
+        return np.sqrt(data) @ data
+
+    data = [SMALL.copy(), LARGE.copy()]
+    assert work_trace(run, data, n_seeds=1).identical
+    assert {kinds[:2] for kinds in seen} == {(np.float64, np.float64)}
+    assert all(type(d) is np.ndarray for d in data)
 
 
 def test_a_draw_of_another_size_shows_in_the_generator():
@@ -115,17 +201,20 @@ def test_a_memory_of_earlier_runs_shows_without_warm_up():
     assert not work_trace(remembers, [SMALL, LARGE], warm_up=0).identical
 
 
-def test_the_profiler_of_the_caller_is_kept():
+def test_profiler_and_tracer_of_the_caller_are_kept():
     def nothing(frame, event, argument):
         pass
 
-    before = sys.getprofile()
+    before = sys.getprofile(), sys.gettrace()
     sys.setprofile(nothing)
+    sys.settrace(nothing)
     try:
         work_trace(fixed, [SMALL, LARGE], n_seeds=1)
         assert sys.getprofile() is nothing
+        assert sys.gettrace() is nothing
     finally:
-        sys.setprofile(before)
+        sys.setprofile(before[0])
+        sys.settrace(before[1])
 
 
 def test_it_takes_two_data_sets():

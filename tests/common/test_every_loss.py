@@ -41,6 +41,7 @@ def each(losses):
 
 
 each_loss = each(LOSSES)
+OSCILLATING = [loss for loss in LOSSES if isinstance(loss, Oscillating)]
 
 
 @pytest.fixture(params=[-1.0, 1.0], ids=["-1", "+1"])
@@ -149,6 +150,54 @@ def test_totals_are_sums_of_values(loss):
         y = generator.choice([-1.0, 0.0, 1.0], size=n)
         expected = loss.value(y[:, None], t).sum(axis=0)
         np.testing.assert_allclose(loss.total(y, t.copy()), expected, rtol=1e-13)
+
+
+@each_loss
+@pytest.mark.parametrize("step", [1e-300, -1e-12, 1e-6, -0.01, 0.2, -1.5, 40.0])
+def test_a_rise_keeps_its_digits_however_small_the_step(loss, step):
+    for y in (-1.0, 0.3, 1.0) if loss not in SIGNED else (-1.0, 1.0):
+        for t in (-30.0, -1.0, 0.0, 0.02, 2.0, 30.0):
+            found = float(loss.rise(np.array(y), np.array(t), np.array(step)))
+            steepest = abs(step) * loss.constants(1.0, radius=abs(t) + 41).lipschitz
+            if abs(step) < 0.005:
+                near = t + step * np.array([0.0, 1.0])
+                slopes = loss.gradient(np.full(2, y), near)
+                expected = step * slopes.mean()
+                assert (
+                    abs(found - expected) <= 1e-5 * abs(step * step) + 4e-15 * steepest
+                )
+            else:
+                ends = loss.value(np.full(2, y), np.array([t, t + step]))
+                assert found == pytest.approx(
+                    ends[1] - ends[0], abs=1e-13 * steepest + 1e-14 * max(ends)
+                )
+
+
+@each_loss
+def test_rises_broadcast_like_margins_and_add_up_to_differences_of_totals(loss):
+    generator = np.random.default_rng(2)
+    t, step = generator.normal(size=(300, 1)), generator.normal(size=(300, 4))
+    y = generator.choice([-1.0, 0.0, 1.0], size=300)
+    expected = loss.total(y, t + step) - loss.total(y, t.copy())
+    found = loss.rise(y[:, None], t, step).sum(axis=0)
+    np.testing.assert_allclose(found, expected, rtol=1e-11)
+
+
+@pytest.mark.parametrize("scale", [1e2, 1e5, 1e8])
+def test_a_wide_log_cosh_loss_is_nearly_squared_and_keeps_its_digits(scale):
+    loss = skdp.losses.LogCoshLoss(scale=scale)
+    t = np.linspace(-3, 3, 2001)[:, None]
+    squares = 0.5 * np.sum(t**2)
+    found = loss.total(np.zeros(2001), t.copy())[0]
+    assert found == pytest.approx(squares, rel=3 / scale**2 + 1e-13)
+
+
+@each(OSCILLATING)
+def test_the_oscillation_over_a_tiny_ball_is_slope_times_width(loss):
+    for center, radius in ((0.0, 2.7e-16), (2000.0, 1e-12), (3.0, 1e-9)):
+        found = loss.oscillation(1.0, center_norm=center, radius=radius)
+        slope = loss.constants(1.0, radius=center).lipschitz
+        assert found == pytest.approx(2 * radius * slope, rel=1e-6)
 
 
 @each_loss

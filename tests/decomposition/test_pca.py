@@ -1,5 +1,6 @@
 """Private principal components with scikit-learn's interface."""
 
+import math
 import pickle
 import warnings
 
@@ -46,8 +47,23 @@ def test_spend_is_at_most_what_was_asked_and_nearly_all_of_it(n, adjacency):
         spent, delta = pca.privacy_spent_
         assert 0.999 * epsilon <= spent <= epsilon
         assert delta == 0.0
-        assert len(pca.privacy_spent_.parts) == n
+        assert len(pca.privacy_spent_.parts) == 2 * n
         assert str(pca.privacy_spent_.adjacency) == adjacency
+
+
+def test_the_loops_are_parts_apart_from_the_total():
+    """Each component has two parts: its draw, and what the loop tells a clock."""
+    pca = PrivatePCA(2).fit(table(60))
+    spent = pca.privacy_spent_
+    draws, loops = spent.parts[::2], spent.parts[1::2]
+    assert all(part.guarantee.observes == {"output"} for part in draws)
+    for part, mechanism in zip(loops, pca.mechanism_, strict=True):
+        assert part.guarantee == mechanism.loop_cost
+        assert part.guarantee.observes == {"runtime"}
+        assert "not in the total" in part.note
+    assert spent.observes == {"output"}
+    assert not [text for text in spent.assumptions if "output alone" in text]
+    assert type(spent).from_json(spent.to_json()) == spent
 
 
 def test_transform_and_its_inverse_use_origin_and_components():
@@ -112,6 +128,14 @@ def test_one_column_one_row_and_rows_of_zeros_work():
         ({"origin": [1.0]}, ValueError, "origin"),
         ({"origin": np.inf}, ValueError, "origin"),
         ({"origin": "mean"}, TypeError, "origin"),
+        ({"origin": ["a", "b", "c", "d"]}, TypeError, "origin must be"),
+        ({"origin": [None] * 4}, TypeError, "origin must be"),
+        ({"origin": [1j] * 4}, TypeError, "origin must be"),
+        ({"origin": [[1.0], [2.0, 3.0]]}, TypeError, "origin must be"),
+        ({"origin": np.ones((1, 4))}, TypeError, "origin must be"),
+        ({"origin": {1.0, 2.0}}, TypeError, "origin"),
+        ({"origin": np.array(["a"] * 4)}, TypeError, "origin must be"),
+        ({"origin": [math.nan] * 4}, ValueError, "origin"),
         ({"adjacency": "swap"}, ValueError, "adjacency"),
     ],
 )

@@ -21,6 +21,7 @@ from skdp.accounting import (
 from skdp.exceptions import NotForReleaseWarning
 from skdp.mechanisms import ExponentialMechanism
 from skdp.random import as_random_source
+from skdp.random._exponents import ERROR
 
 LAWS = ("exponential", "permute-and-flip")
 EPSILONS = (0.1, 1.0, 3.0)
@@ -562,3 +563,147 @@ def test_a_floating_point_choice_says_so_and_stays_within_epsilon():
     # no candidate has probability 0, however poor: the loss stays finite
     law = fast.pmf([0.0, -1e9])
     assert law[1] == pytest.approx(math.exp(-300) / 2, rel=1e-9)
+
+
+# --- numbers of several types ---------------------------------------------------------
+
+BIG = 2**60
+MIXED = {
+    "int, float": [BIG + 128, BIG, 0.5],
+    "int, float, odd": [BIG + 129, BIG, 0.5],
+    "beyond 64 bits": [2**63 + 1024, 2**63, -1],
+    "beyond 64 bits, odd": [2**63 + 1025, 2**63 + 1024, -1],
+    "far beyond": [2**200 + 1, 2**200, 2.0**200, 0],
+    "just beyond 53 bits": [2**53 + 1, 2**53, 2.0**53 - 1],
+    "just beyond 53 bits, alike": [2**53 + 1, 2**53, 2**53 - 1],
+    "Fraction, float, int": [Fraction(BIG * 3 + 1, 3), float(BIG), BIG + 1],
+    "Fraction, small": [Fraction(1, 3), 1 / 3, 0],
+    "NumPy scalars": [np.int64(BIG + 1), np.float64(BIG), np.uint64(BIG + 2)],
+    "negative": [-BIG - 1, -BIG, -float(BIG) - 256, Fraction(-BIG * 2 - 1, 2)],
+    "float32 among ints": [np.float32(2**24), 2**24 + 1, BIG],
+}
+
+
+def law_by_fractions(scores, coefficient):
+    """Return the exponential law from exact differences."""
+    q = [
+        Fraction(int(s)) if isinstance(s, int | np.integer) else Fraction(s)
+        for s in (x.item() if isinstance(x, np.generic) else x for x in scores)
+    ]
+    x = np.array([float(min((max(q) - s) * coefficient, 700)) for s in q])
+    return np.exp(-x) / np.exp(-x).sum()
+
+
+@pytest.mark.parametrize("container", [list, tuple, "objects", "series"])
+@pytest.mark.parametrize("scores", MIXED.values(), ids=MIXED)
+def test_lists_of_several_types_are_exact(scores, container):
+    if container == "objects":
+        given = np.empty(len(scores), dtype=object)
+        given[:] = scores
+    elif container == "series":
+        given = pytest.importorskip("pandas").Series(scores, dtype=object)
+    else:
+        given = container(scores)
+    for sensitivity in (1, 64):
+        m = ExponentialMechanism(1.0, sensitivity, selection="exponential")
+        expected = law_by_fractions(scores, m.coefficient)
+        assert m.pmf(given) == pytest.approx(expected, rel=1e-12, abs=1e-300)
+        exponents = m._exponents(m._table(given))
+        exact = [exponents.exact(i) for i in range(len(scores))]
+        assert max(exact) > 0
+        assert exact == [
+            m.coefficient * (max(map(as_fraction, scores)) - as_fraction(s))
+            for s in scores
+        ]
+
+
+def as_fraction(score):
+    return Fraction(score.item() if isinstance(score, np.generic) else score)
+
+
+@pytest.mark.parametrize("scores", MIXED.values(), ids=MIXED)
+def test_one_step_of_a_score_costs_no_more_than_promised(scores):
+    """Neighbours one sensitivity apart, beside numbers of other types."""
+    for law in LAWS:
+        m = ExponentialMechanism(1.0, 1, selection=law)
+        for i, score in enumerate(scores):
+            neighbour = list(scores)
+            neighbour[i] = as_fraction(score) + 1
+            p, q = m.pmf(scores), m.pmf(neighbour)
+            kept = (p > 1e-290) & (q > 1e-290)
+            assert (abs(np.log(p[kept] / q[kept])) <= 1.0 + 1e-9).all()
+
+
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.NotForReleaseWarning")
+def test_draws_tell_mixed_numbers_apart():
+    """One sensitivity apart, at a distance where doubles are 128 or 256 apart."""
+    m = ExponentialMechanism(1.0, 64, selection="exponential")
+    for gain in (128, 129):
+        draws = [m.select([BIG + gain, BIG, 0.5], random_state=i) for i in range(40)]
+        assert 20 <= draws.count(0) <= 40
+        assert draws.count(1) >= 1
+
+
+def test_quick_bounds_hold_at_the_end_of_53_bits():
+    """2**53 + 1 is no double, and rounds to one that is."""
+    scores = np.full(60, 2**53 + 1)
+    scores[::2] -= 1
+    m = ExponentialMechanism(1.0, 1, selection="exponential")
+    assert m.pmf(scores)[:2] * 30 == pytest.approx(
+        law_by_fractions([2**53, 2**53 + 1], m.coefficient)
+    )
+    for power in range(24, 34):
+        m = ExponentialMechanism(1.0, 2**power, selection="exponential")
+        exponents = m._exponents(m._table(scores))
+        for i, lower in enumerate(exponents.quick()):
+            weight = 2**31 * math.exp(-float(exponents.exact(i)))
+            assert int(lower) <= weight < int(lower) + ERROR
+
+
+@pytest.mark.parametrize(
+    "scores", [[1, True], ["1", 2], [1, None], [[1], 2], [1, 1j], [1, np.longdouble(1)]]
+)
+def test_lists_with_something_else_are_refused(scores):
+    with pytest.raises((TypeError, ValueError), match=r"^scores must be"):
+        ExponentialMechanism(1.0, 1).pmf(scores)
+
+
+def test_clamping_of_mixed_lists_is_exact():
+    m = ExponentialMechanism(1.0, 1, score_range=(0.0, 10.0), selection="exponential")
+    scores = [BIG, math.nan, Fraction(1, 3), 2.5, -math.inf]
+    assert m.pmf(scores) == pytest.approx(m.pmf([10, 0, 1 / 3, 2.5, 0]))
+
+
+# --- the bound of races ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("failure", [0.5, 1e-6, 1e-100, 1e-125, 1e-131, 1e-140, 1e-300])
+def test_the_utility_bound_knows_the_cut_of_races(law, failure):
+    """A race chooses what is 10^6 below the best with a chance of e^-300."""
+    scores = [0.0, -1e6, -1e6]
+    for score_range in (None, (-1e6, 0.0)):
+        m = ExponentialMechanism(
+            1.0, 1, selection=law, exact=False, score_range=score_range
+        )
+        bound = m.utility_bound(3, failure=failure)
+        beyond = m.pmf(scores)[-np.array(scores) > bound].sum()
+        assert beyond <= failure
+        if failure == 1e-300:
+            assert bound == (math.inf if score_range is None else 1e6)
+        exact = replace_exact(m).utility_bound(3, failure=failure)
+        assert exact <= bound
+
+
+def replace_exact(m):
+    return dataclasses.replace(m, exact=True)
+
+
+def test_the_expected_shortfall_of_a_race_needs_a_range():
+    race = ExponentialMechanism(1.0, 1, exact=False)
+    assert race.utility_bound(5) == math.inf
+    assert replace_exact(race).utility_bound(5) < 6
+    ranged = dataclasses.replace(race, score_range=(0.0, 1e10))
+    assert ranged.utility_bound(5) == pytest.approx(
+        replace_exact(race).utility_bound(5)
+    )

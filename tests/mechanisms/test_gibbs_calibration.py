@@ -88,3 +88,15 @@ def test_releases_are_apart_and_have_the_spread_of_the_prior_without_rows():
     outputs = np.stack([release.output for release in releases])
     assert len(np.unique(outputs[:, 0])) == 1000
     assert np.all(np.linalg.norm(outputs, axis=1) < BALL.radius * 1.001)
+
+
+def test_a_density_that_falls_faster_than_floats_can_tell_is_refused():
+    with pytest.raises(ValueError, match="falls faster than floats can tell"):
+        GibbsPosterior.calibrate(
+            PureDP(1.0),
+            loss=LogisticLoss(),
+            radius=1.0,
+            n_coefficients=1,
+            ball=Ball((1e3,), 1.0),
+            alpha=1e9,
+        )

@@ -199,3 +199,32 @@ def test_frames_and_pipelines_work():
     epsilon, delta = skdp.privacy_spent(pipeline.fit(X))
     assert (epsilon, delta) == (0.7, 0.0)
     assert made().fit(X).feature_names_in_.tolist() == ["age", "height"]
+
+
+@pytest.mark.parametrize(
+    "score",
+    [
+        [1.0],
+        [[1.0], [2.0, 3.0]],
+        np.ones(2),
+        np.ones((2, 1)),
+        None,
+        "0.5",
+        1j,
+        np.array("a"),
+        True,
+    ],
+)
+def test_scores_that_are_no_numbers_are_refused_in_words(score):
+    """Not by an error of NumPy's, and without a word of what came."""
+    for scores in ([score, score, score], [score, 1.0, 2], [2, 1.0, score]):
+        found = dict(zip(GRID, scores, strict=True))
+        with pytest.raises(TypeError, match="Allowed: ") as caught:
+            made(scoring=lambda c, X, y, found=found: found[c]).fit(table())
+        assert "0.5" not in str(caught.value)
+
+
+def test_scores_of_every_kind_of_number_are_taken():
+    kinds = [0, np.int32(0), np.float32(0), Fraction(0), np.array(0.0), np.array(0)]
+    for zero in kinds:
+        made(scoring=lambda c, X, y, zero=zero: zero).fit(table())

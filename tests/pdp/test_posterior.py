@@ -7,7 +7,7 @@ from skdp.accounting import ApproximateDP, PureDP
 from skdp.losses import HuberLoss, LogCoshLoss, LogisticLoss, SquaredLoss
 from skdp.mechanisms import GibbsPosterior
 from skdp.pdp import posterior_loss
-from skdp.rows import L2Ball, PrivateRows, as_row_blocks
+from skdp.rows import L2Ball, PrivateRows, Targets, as_row_blocks
 from skdp.samplers import Ball
 
 LOSSES = [LogisticLoss(), SquaredLoss(), HuberLoss(scale=0.3), LogCoshLoss(scale=0.3)]
@@ -15,7 +15,11 @@ each_loss = pytest.mark.parametrize("loss", LOSSES, ids=lambda v: type(v).__name
 
 
 def rows(X, y):
-    return PrivateRows(as_row_blocks(np.reshape(X, (-1, 1)), y), L2Ball(1.0))
+    numeric = not set(np.abs(y)) <= {0.0, 1.0}
+    labels = Targets(-1.0, 1.0) if numeric else None
+    return PrivateRows(
+        as_row_blocks(np.reshape(X, (-1, 1)), y, labels=labels), L2Ball(1.0)
+    )
 
 
 def calibrated(loss, target=None, ball=None):

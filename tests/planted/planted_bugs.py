@@ -1,10 +1,9 @@
 """Privacy bugs on purpose: each replaces one function of the package by a broken one.
 
 ``with planted("noise.gaussian_half"):`` plants one. ``PLANTED`` maps each name to the
-check that must catch it.
+check that must catch it. Importing this module registers them.
 """
 
-import contextlib
 import dataclasses
 import hashlib
 import warnings
@@ -12,6 +11,7 @@ from fractions import Fraction
 from unittest import mock
 
 import numpy as np
+from planting import bug, scaled
 from sklearn.preprocessing import StandardScaler
 
 import skdp.linear_model._logistic as logistic
@@ -31,55 +31,6 @@ from skdp.accounting import ObjectivePerturbationDP
 from skdp.losses import LogisticLoss, LossConstants
 from skdp.random import SeededSource, as_random_source
 from skdp.rows import L2Ball, Labels, PrivateRows, as_row_blocks
-
-__all__ = ["PLANTED", "planted"]
-
-#: name -> (check that must catch it, function that lists the patches)
-PLANTED = {}
-
-
-def bug(name, caught_by):
-    """Register a function returning (object, attribute, wrapper of the original)."""
-
-    def register(patches):
-        PLANTED[name] = (caught_by, patches)
-        return patches
-
-    return register
-
-
-@contextlib.contextmanager
-def planted(name):
-    """Plant one bug for the length of a with block."""
-    _, patches = PLANTED[name]
-    with contextlib.ExitStack() as stack:
-        _forget()
-        stack.callback(_forget)
-        for owner, attribute, wrap in patches():
-            original = getattr(owner, attribute)
-            stack.enter_context(mock.patch.object(owner, attribute, wrap(original)))
-        yield
-
-
-def _forget():
-    """Empty the caches through which a bug could outlive its block, or be missed."""
-    for cached in (
-        ridge.plan_gaussian,
-        ridge.calibrated_mu,
-        gaussian.calibrated_gaussian,
-        exponential.cached_coefficient,
-    ):
-        cached.cache_clear()
-
-
-def scaled(factor):
-    """Wrap a draw so that it is multiplied."""
-
-    def wrap(draw):
-        return lambda *args: factor * draw(*args)
-
-    return wrap
-
 
 # --- size and law of the noise --------------------------------------------------------
 

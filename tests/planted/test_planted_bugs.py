@@ -3,9 +3,14 @@
 A check that cannot fail proves nothing, so each is paired with the bugs it must catch.
 """
 
+import gibbs_bugs  # noqa: F401  (registers)
+import gibbs_checks
+import planted_bugs  # noqa: F401  (registers)
+import privacy_checks
 import pytest
-from planted_bugs import PLANTED, planted
-from privacy_checks import CHECKS
+from planting import PLANTED, planted
+
+CHECKS = privacy_checks.CHECKS | gibbs_checks.CHECKS
 
 
 @pytest.mark.statistical

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from skdp.losses import HuberLoss, LogisticLoss
 from skdp.rows import L2Ball, PrivateRows, Targets, as_row_blocks
+from skdp.solvers import Objective
 
 WILD = np.array([-np.inf, -1e308, -3.0, 1.0, 4.0, 5.0, 1e308, np.inf, np.nan])
 
@@ -71,3 +73,17 @@ def test_an_empty_range_is_refused(range_):
         Targets(*range_)
     with pytest.raises(ValueError, match="bound is out of range"):
         Targets(0.0, 1.0, bound=0.0)
+
+
+def test_a_loss_of_signs_refuses_targets_that_would_weigh_more():
+    """A target of 50 would make one row count for fifty."""
+    X, y = np.ones((2, 1)), np.array([50.0, 1.0])
+    heavy = PrivateRows(
+        as_row_blocks(X, y, labels=Targets(-50, 50, bound=50)), L2Ball(1)
+    )
+    for loss in (LogisticLoss(), HuberLoss(target_bound=49.0)):
+        with pytest.raises(ValueError, match="targets up to 50"):
+            Objective(heavy, loss, alpha=1.0)
+    Objective(heavy, HuberLoss(target_bound=50.0), alpha=1.0)
+    light = PrivateRows(as_row_blocks(X, y, labels=Targets(-50, 50)), L2Ball(1))
+    Objective(light, LogisticLoss(), alpha=1.0)

@@ -6,7 +6,7 @@ Nothing here uses the package but to hand rows to it.
 import numpy as np
 
 from skdp.losses import HuberLoss, LogCoshLoss, LogisticLoss, SquaredLoss
-from skdp.rows import L2Ball, PrivateRows, as_row_blocks
+from skdp.rows import L2Ball, PrivateRows, Targets, as_row_blocks
 
 S = 0.3  # scale of the robust losses
 
@@ -47,7 +47,8 @@ def table(name, n, d, seed):
 
 
 def rows(X, y, constant=0.0):
-    return PrivateRows(as_row_blocks(X, y), L2Ball(1.0, constant))
+    blocks = as_row_blocks(X, y, labels=Targets(-1.0, 1.0))
+    return PrivateRows(blocks, L2Ball(1.0, constant))
 
 
 def clipped(X, constant=0.0):

@@ -400,3 +400,41 @@ def test_known_numbers_of_cells(eta, cells):
     """A slope of 10 on [0, 1], in one to four dimensions of the sup norm."""
     m = math.ceil(10.0 / (2 * eta))
     assert [m**d for d in (1, 2, 3, 4)] == [cells, 400, 8000, 160_000]
+
+
+# --- public ends ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ends", ["both", "first", "second", "array"])
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64, np.array])
+def test_ends_that_come_out_of_an_array_are_refused(ends, kind):
+    """As bounds that are not declared public are: they decide what is claimed."""
+    rows = np.array([1.0, 2.0])
+    low, high = rows.min(), rows.max()
+    interval = {
+        "both": (kind(low), kind(high)),
+        "first": (kind(low), 2.0),
+        "second": [1.0, kind(high)],
+        "array": rows.astype(np.float64),
+    }[ends]
+    one, smooth = Public(1.0), Public(4.0)
+
+    def g(x):
+        return -(x**2)
+
+    for make in (
+        lambda: log_concave_target(g, location=interval, scale=(0.1, 10.0)),
+        lambda: log_concave_target(g, location=(-1.0, 1.0), scale=interval),
+        lambda: holder_stage(g, interval, constant=smooth, power=one, n_cells=4),
+        lambda: holder_stages(
+            g, interval, constant=smooth, power=one, n_cells=4, n_stages=2
+        ),
+        lambda: concave_stage(g, interval, curvature=smooth, n_cells=8),
+    ):
+        with pytest.raises(TypeError, match="comes out of an array"):
+            make()
+
+
+def test_ends_may_be_numbers_declared_or_not():
+    ends = (Public(-1.0), 2)
+    assert log_concave_target(lambda x: -(x**2), location=ends, scale=(0.1, 10.0))

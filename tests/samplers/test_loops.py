@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,20 +14,25 @@ from scipy.stats import chi2, chi2_contingency
 from skdp.accounting import (
     Channel,
     GaussianDP,
+    Guarantee,
     Public,
     PureDP,
     RejectionLoopDP,
     RuntimeCost,
+    compose,
     geometric_delta,
     truncation_size,
     with_runtime,
 )
+from skdp.mechanisms import ExponentialMechanism
 from skdp.random import as_random_source, uniform
 from skdp.samplers import (
     BatchedLoop,
     LoopTarget,
     PaddedLoop,
     SimpleLoop,
+    SlackSqueeze,
+    Stage,
     ThinnedLoop,
     TruncatedLoop,
 )
@@ -113,7 +119,7 @@ def test_the_simple_loop_says_what_it_costs():
     assert product.epsilon(0.0) == math.inf
     cost = RuntimeCost("simple", p_hi=0.8, Dg=0.5)
     assert product.delta(3.0) == with_runtime(PureDP(1.0), cost).delta(3.0)
-    joint = simple(finite, public_envelope=True).guarantee(PureDP(1.0))
+    joint = simple(finite, target_change=Public(0.5)).guarantee(PureDP(1.0))
     assert joint.observes == BOTH
     assert joint.delta(3.0) == RejectionLoopDP(0.8, 0.5).delta(3.0) < product.delta(3.0)
 
@@ -128,7 +134,7 @@ def test_one_acceptance_for_all_data_costs_nothing():
         p_hi=Public(0.4),
         Dg=Public(0.5),
         p_lo=Public(0.4),
-        public_envelope=True,
+        target_change=Public(0.5),
     )
     assert shared.guarantee(PureDP(1.0)).epsilon(0.0) == 0.5
 
@@ -280,7 +286,7 @@ def test_counts_are_not_kept():
     loops = [
         simple(finite),
         BatchedLoop(finite.target, Public(0.3), 1e-6),
-        PaddedLoop(finite.target, Public(0.2), finite.p),
+        PaddedLoop(finite.target, Public(0.2), finite.p, p_lo=Public(0.4)),
         ThinnedLoop(finite.target, Public(0.2), finite.p),
     ]
     for loop in loops:
@@ -313,14 +319,15 @@ def test_the_thinned_loop(quick):
     assert_shares(t - 1, geometric_law(0.2, 20))
     assert abs(t.mean() - 5.0) < SE * math.sqrt(20 / N)
     assert_independent(x, t)
-    assert loop.guarantee(PureDP(1.0)) == PureDP(1.0, observes=BOTH)
+    total = loop.guarantee(PureDP(1.0))
+    assert replace(total, assumptions=()) == PureDP(1.0, observes=BOTH)
 
 
 @pytest.mark.statistical
 def test_the_padded_loop(quick):
     """Time Geom(0.2), independent of the draw; false alarm below 1e-6."""
     finite = Finite(*REFERENCE)
-    loop = PaddedLoop(finite.target, Public(0.2), finite.p)
+    loop = PaddedLoop(finite.target, Public(0.2), finite.p, p_lo=Public(0.4))
     x, t = simulate(finite, loop)
     assert_shares(x, finite.law)
     assert_shares(t - 1, geometric_law(0.2, 20))
@@ -399,7 +406,7 @@ def test_idle_steps_do_the_work_of_real_ones():
         return finite.log_acceptance(x)
 
     target = LoopTarget(finite.propose, log_acceptance)
-    loop = PaddedLoop(target, Public(0.05), finite.p)
+    loop = PaddedLoop(target, Public(0.05), finite.p, p_lo=Public(0.4))
     source = as_random_source(0)
     for _ in range(20):
         finite.proposals, evaluated[:] = 0, []
@@ -419,8 +426,9 @@ def test_bounds_must_be_declared_public():
             lambda v: TruncatedLoop(target, v, 1e-6, fallback=[0.0]),
             lambda v: SimpleLoop(target, p_hi=v, Dg=Public(0.5)),
             lambda v: SimpleLoop(target, p_hi=Public(0.5), Dg=v),
-            lambda v: PaddedLoop(target, v, 0.4),
-            lambda v: PaddedLoop(target, Public(0.2), 0.4, v),
+            lambda v: PaddedLoop(target, v, 0.4, p_lo=Public(0.4)),
+            lambda v: PaddedLoop(target, Public(0.2), 0.4, v, p_lo=Public(0.4)),
+            lambda v: PaddedLoop(target, Public(0.2), 0.4, p_lo=v),
             lambda v: ThinnedLoop(target, v, 0.4),
         ):
             with pytest.raises(TypeError, match="is not declared public"):
@@ -557,3 +565,112 @@ def test_draws_are_doubles():
     )
     loop = BatchedLoop(narrow, Public(0.3), 1e-6, n_samples=2)
     assert loop.draw(as_random_source(0)).dtype == np.float64
+
+
+# --- what loops take as given ---------------------------------------------------------
+
+
+def everywhere(output):
+    """Return the guarantee of every loop, and words its assumptions must hold."""
+    finite = Finite(*REFERENCE)
+    t, p = finite.target, finite.p
+    flat = Stage(t, Public(0.05))
+    change = {"p_hi": Public(0.8), "Dg": Public(0.3), "target_change": Public(0.5)}
+    return [
+        (SimpleLoop(t, p_hi=Public(1.0), Dg=Public(0.3)), ["changes by at most 0.3"]),
+        (simple(finite), ["at most 0.8", "changes by at most 0.5"]),
+        (SimpleLoop(t, **change), ["everywhere, and its envelope"]),
+        (TruncatedLoop(t, Public(0.4), 1e-9, fallback=[0.0]), ["at least 0.4"]),
+        (
+            TruncatedLoop(t, Public(0.4), 1e-9, n_samples=3, fallback=[0.0]),
+            ["at least 0.4"],
+        ),
+        (BatchedLoop(t, Public(0.4), 1e-9), ["at least 0.4"]),
+        (BatchedLoop(t, Public(0.4), 1e-9, n_samples=3), ["at least 0.4"]),
+        (ThinnedLoop(t, Public(0.2), p), ["at least 0.2", "is exact"]),
+        (PaddedLoop(t, Public(0.2), p, p_lo=Public(0.4)), ["at least 0.4", "is exact"]),
+        (
+            PaddedLoop(t, Public(0.2), p, Public(0.01), p_lo=Public(0.4)),
+            ["at least 0.4", "log error", "at most 0.01"],
+        ),
+        (SlackSqueeze(flat), ["within [-2 eta, 0]"]),
+    ]
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        PureDP(1.0, assumptions=("public candidates",)),
+        ExponentialMechanism(1.0, 1, selection="exponential").guarantee,
+        compose(PureDP(0.4, assumptions=("public candidates",)), PureDP(0.1)),
+    ],
+    ids=["atomic", "simultaneous", "composed"],
+)
+def test_loops_record_what_they_take_as_given(output):
+    for loop, words in everywhere(output):
+        total = loop.guarantee(output)
+        assert total.observes == BOTH
+        assert set(output.assumptions) < set(total.assumptions)
+        assert "" not in total.assumptions
+        text = "; ".join(total.assumptions)
+        assert all(word in text for word in words), (loop, text)
+        # also in what is composed of it
+        assert set(compose(total, total).assumptions) == set(total.assumptions)
+        assert compose(total, total).observes == BOTH
+        assert Guarantee.from_json(total.to_json()) == total
+
+
+@pytest.mark.parametrize(("Dg", "change"), [(0.0, 0.5), (0.5, 0.5), (0.9, 0.5)])
+def test_the_change_of_the_target_is_no_change_of_acceptances(Dg, change):
+    """A public normaliser has Dg = 0, whatever the draw tells."""
+    target = always_reject()
+    both = {"p_hi": Public(0.5), "Dg": Public(Dg)}
+    total = SimpleLoop(target, **both, p_lo=Public(0.5)).guarantee(PureDP(1.0))
+    assert total.epsilon(0.0) == 1.0
+    joint = SimpleLoop(
+        target, **both, p_lo=Public(0.5), target_change=Public(change)
+    ).guarantee(PureDP(1.0))
+    assert joint.epsilon(0.0) == change
+    with pytest.raises(TypeError, match="target_change is not declared public"):
+        SimpleLoop(target, **both, target_change=change)
+    with pytest.raises(TypeError, match="public_envelope"):
+        SimpleLoop(target, **both, public_envelope=True)
+
+
+@pytest.mark.parametrize("tau", [0.0, 0.1, 0.3])
+def test_padding_needs_room_below_every_acceptance(tau):
+    """The largest p0 allowed keeps its promise for all acceptances and estimates."""
+    target, p_lo = always_reject(), 0.26
+    allowed = p_lo if tau == 0.0 else p_lo / 2
+    PaddedLoop(target, Public(allowed), 0.4, Public(tau), p_lo=Public(p_lo))
+    with pytest.raises(ValueError, match="p0 is too large for p_lo"):
+        PaddedLoop(target, Public(allowed * 1.01), 0.4, Public(tau), p_lo=Public(p_lo))
+    for p in np.linspace(p_lo, 0.95, 12):
+        for error in (-tau, tau / 2, tau):
+            # as the loop takes it
+            estimate = max(min(p * math.exp(error), 1.0), p_lo)
+            law = padded_law(p, estimate, allowed, 60)
+            loss = np.log(law / geometric_law(allowed, 60))
+            assert np.max(abs(loss)) <= tau + 1e-9
+    # without that room the loss grows with the time, far beyond tau
+    law = padded_law(0.2, 0.2 * math.exp(0.3), 0.2, 60)
+    assert np.max(abs(np.log(law / geometric_law(0.2, 60)))) > 1.0
+
+
+def test_no_acceptance_makes_a_loop_raise():
+    """A refusal would be a function of the data."""
+    finite = Finite(*REFERENCE)
+    for acceptance in (0.0, 1e-9, 0.05, 1.0, 7.0):
+        for loop in (
+            ThinnedLoop(finite.target, Public(0.2), acceptance),
+            PaddedLoop(finite.target, Public(0.2), acceptance, p_lo=Public(0.4)),
+        ):
+            loop.draw(as_random_source(0))
+
+
+@pytest.mark.statistical
+def test_a_wrong_rate_of_thinning_leaves_the_draw_exact(quick):
+    """False alarm below 1e-6."""
+    finite = Finite(*REFERENCE)
+    x, _ = simulate(finite, ThinnedLoop(finite.target, Public(0.9), finite.p))
+    assert_shares(x, finite.law)
