@@ -114,7 +114,7 @@ class DataSpecificROO(CountSampler):
         """
         share = share_of(target, n_draws * group_size)
         obscured, bits = _sequence(share, n_categories, n_rows)
-        return cls(
+        made = cls(
             n_categories=n_categories,
             n_rows=n_rows,
             group_size=group_size,
@@ -123,6 +123,11 @@ class DataSpecificROO(CountSampler):
             obscured=obscured,
             bits=bits,
         )
+        require(
+            made._ratio() <= exp_below(share),
+            "one record would change a probability by more than epsilon",
+        )
+        return made
 
     def __post_init__(self) -> None:
         """Refuse fields with which the guarantee would not hold."""
@@ -133,6 +138,7 @@ class DataSpecificROO(CountSampler):
             all(0 <= a <= 1 << self.bits for a in self.obscured),
             "obscured must hold probabilities",
         )
+        require(0 < self.bits < 63, "bits must be from 1 to 62")
         require(self._ratio() >= 1, "obscured must hold probabilities")
 
     def _ratio(self) -> Fraction:
@@ -225,7 +231,10 @@ class DataSpecificROO(CountSampler):
 def _sequence(epsilon: float, k: int, n: int) -> tuple[tuple[int, ...], int]:
     """Return the smallest sequence on a binary grid, rounded up term by term."""
     most = exp_below(epsilon)
-    bits = max(8, min(_FINEST, _TOTAL_BITS - (k * n).bit_length()))
+    if k == 2:  # weights add up to 2**bits; a step of a share needs 2**bits >= n
+        bits = max(_FINEST, n.bit_length())
+    else:
+        bits = max(8, min(_FINEST, _TOTAL_BITS - (k * n).bit_length()))
     found = _two_symbols(most, bits, n) if k == 2 else _recursion(most, bits, k, n)
     return tuple(found), bits
 
@@ -271,7 +280,7 @@ def _switch_bound(most: Fraction, p: Fraction, m: int, k: int, n: int) -> Fracti
 def _two_symbols(most: Fraction, bits: int, n: int) -> list[int]:
     """Return r_j from the balanced end down, as far as it is not the data's share."""
     one, last = 1 << bits, n // 2
-    # a share j / n grows by less than E beyond, rounded up or not
+    # beyond, a share j / n grows by less than E, rounded up or not, as 2**bits >= n
     start = min(last, 2 * -(-1 // (most - 1)) + 2)
     out = [0] * (start + 1)
     out[start] = _share(start, bits, n)

@@ -35,6 +35,8 @@ __all__ = ["GaussianSampler"]
 
 #: Rows further out than this from the centre are as far as this before whitening.
 _FAR = 1e150
+#: Entries of whitened rows stay below 2 to this.
+_LARGEST_EXPONENT = 500
 #: Levels to which sensitivities of single persons are rounded up.
 _LEVELS = 16
 _GOOD = 0.1
@@ -391,9 +393,19 @@ def _calibrated(
 
 
 def _whitened(X: FloatArray, root: FloatArray, center: FloatArray) -> FloatArray:
-    """Return rows in standard deviations from the centre; finite whatever they are."""
+    """Return rows in standard deviations from the centre; finite whatever they are.
+
+    Each on its own. A row too long for floats keeps its direction; one whose whitening
+    overflows at length 1 is at the centre.
+    """
     moved = np.clip(X, -_FAR, _FAR) - center
-    return np.asarray(solve_triangular(root, moved.T, lower=True)).T
+    exponents = np.maximum(np.frexp(np.max(np.abs(moved), axis=1))[1], 0)
+    unit = np.ldexp(moved, -exponents[:, None])
+    out = np.array(solve_triangular(root, unit.T, lower=True).T)
+    out[~np.all(np.isfinite(out), axis=1)] = 0.0
+    room = _LARGEST_EXPONENT - np.frexp(np.max(np.abs(out), axis=1))[1]
+    whitened: FloatArray = np.ldexp(out, np.minimum(exponents, room)[:, None])
+    return whitened
 
 
 def _widening_distance(v: float, d: int) -> float:

@@ -151,7 +151,8 @@ def _replayed(
     for _ in range(_REPLAYS):
         for held, (_, value) in zip(cells, measured, strict=True):
             share = float(law[held].sum())
-            law[held] *= math.exp((value - share) / 2.0)
+            aim = min(max(value, 0.0), 1.0)  # noise may lead far outside
+            law[held] *= math.exp((aim - share) / 2.0)
             law /= law.sum()
     return law
 
