@@ -128,7 +128,9 @@ class ThreePointDP(Guarantee):
         above = bdtrc(start, n, r)
         with np.errstate(over="ignore", invalid="ignore"):
             other = np.exp(np.minimum(epsilon, 700.0)) * bdtrc(start, n, 1.0 - r)
-        return np.where(reached, np.maximum(above - other, 0.0), 0.0)
+        # the difference of two tails has their errors, not its own
+        excess = np.maximum(above - other, 0.0) + (_UP - 1.0) * above
+        return np.where(reached, np.minimum(excess, above), 0.0)
 
     def _pure_epsilon(self) -> float:
         if self.gain == 0.0:

@@ -171,7 +171,7 @@ class DataSpecificROO(CountSampler):
             return heavy if counts[0] <= counts[1] else heavy[::-1]
         a = self._at(least)
         scale = self.n_categories * (one - a)
-        wide = scale * int(counts.max()) + a * (self.n_rows or 0) >= 1 << 62
+        wide = self.n_categories * (self.n_rows or 0) << self.bits >= 1 << 62
         kind: Any = object if wide else np.int64
         line: np.ndarray[Any, Any] = a * (self.n_rows or 0) + scale * counts.astype(
             kind
@@ -234,7 +234,9 @@ def _sequence(epsilon: float, k: int, n: int) -> tuple[tuple[int, ...], int]:
     if k == 2:  # weights add up to 2**bits; a step of a share needs 2**bits >= n
         bits = max(_FINEST, n.bit_length())
     else:
-        bits = max(8, min(_FINEST, _TOTAL_BITS - (k * n).bit_length()))
+        # and a coarser grid would keep q_m above 0 for very many m
+        bits = _TOTAL_BITS - (k * n).bit_length()
+        bits = max(8, min(_FINEST, bits), n.bit_length())
     found = _two_symbols(most, bits, n) if k == 2 else _recursion(most, bits, k, n)
     return tuple(found), bits
 

@@ -74,7 +74,7 @@ class Alphabet:
                 "categories must be hashable, got one that is not. Allowed: numbers, "
                 f"text, or other hashable values. {_REMEDY}"
             ) from None
-        if any(value != value for value in entries):
+        if any(_missing(value) for value in (*entries, *self.values)):
             raise ValueError(
                 "categories must not hold NaN, which equals nothing. Allowed: values "
                 f"that equal themselves; None is one. {_REMEDY}"
@@ -156,6 +156,12 @@ class Alphabet:
         kinds = {values.dtype.kind, self._kind.replace("u", "i")}
         if kinds == {"i"} and self._span() <= _SPAN:
             return self._codes_of_integers(values)
+        if values.dtype.kind == self._kind and self._kind in "mM":
+            # by what they are, whatever their units
+            order = np.argsort(self.values, kind="stable")
+            known = self.values[order]
+            place = np.minimum(np.searchsorted(known, values), len(known) - 1)
+            return np.where(known[place] == values, order[place], -1)
         entries, get = values.tolist(), self._places.get
         try:
             looked_up = map(get, entries, repeat(-1))
@@ -208,7 +214,11 @@ class Alphabet:
             yield self._tally(places[codes]), codes.size
 
     def _places_of_levels(self, column: Any) -> IntArray:
-        levels = [self._place(v) for v in column.cat.categories.tolist()]
+        index = column.cat.categories
+        if getattr(index.dtype, "kind", "O") in "mM":
+            levels = self._codes(index.to_numpy()).tolist()
+        else:
+            levels = [self._place(v) for v in index.tolist()]
         # missing values have code -1, the last entry
         return np.array([*levels, -1], dtype=np.int64)
 
@@ -267,6 +277,14 @@ class Alphabet:
             yield counts, len(block)
 
 
+def _missing(value: Any) -> bool:
+    """Tell whether a value equals nothing, or does not say."""
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas' NA
+        return True
+
+
 def _tallied(entries: list[Any]) -> Iterable[tuple[Any, int]]:
     """Return values with their numbers; what cannot be hashed stands alone."""
     try:
@@ -312,6 +330,11 @@ def _slot(address: Values) -> Values:
 
 def _as_values(categories: Any) -> Values:
     """Return categories as a vector in which each keeps its own type."""
+    if isinstance(categories, set | frozenset):
+        raise TypeError(
+            "categories must be a list, got a set, whose order differs from run to "
+            f"run. Allowed: a list or an array of values. {_REMEDY}"
+        )
     if isinstance(categories, str | bytes) or not hasattr(categories, "__len__"):
         raise TypeError(
             f"categories must be a list, got {type(categories).__name__}. Allowed: a "

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,7 +14,7 @@ from skdp._typing import IntArray
 from skdp.rows import Alphabet
 from skdp.synthesis._column import levels_of
 
-__all__ = ["Codebook", "declared_codebook", "enter_table"]
+__all__ = ["Codebook", "declared_codebook", "encode_asked", "enter_table"]
 
 _REMEDY = "Declare the public categories of every column, for example from a codebook."
 
@@ -102,7 +103,7 @@ def declared_codebook(categories: Any) -> Declared:
         )
     if isinstance(categories, Mapping):
         return {name: _alphabet(entry) for name, entry in categories.items()}
-    if not hasattr(categories, "__len__"):
+    if isinstance(categories, set | frozenset) or not hasattr(categories, "__len__"):
         raise TypeError(
             f"categories must be a mapping or a list, got {type(categories).__name__}. "
             f"Allowed: one list of categories a column, or 'dtype'. {_REMEDY}"
@@ -136,6 +137,19 @@ def enter_table(estimator: Any, X: Any, declared: Declared) -> tuple[Any, Codebo
     validate_data(estimator, X, skip_check_array=True)
     found = tuple(a for a in alphabets if a is not None)
     return X, Codebook(found, names, tuple(levels))
+
+
+def encode_asked(
+    estimator: Any, X: Any, book: Codebook, unknown: Literal["error", "other"]
+) -> IntArray:
+    """Return the indices of records asked about; the estimator stays as it is."""
+    declared: Declared = (
+        book.alphabets
+        if book.names is None
+        else dict(zip(book.names, book.alphabets, strict=True))
+    )
+    X, asked = enter_table(copy(estimator), X, declared)
+    return asked.encode(X, unknown=unknown)
 
 
 def _table(X: Any) -> Any:

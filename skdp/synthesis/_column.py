@@ -41,8 +41,8 @@ class Wrapper:
         return series.to_frame() if self.kind == "frame" else series
 
 
-def enter_column(estimator: Any, X: Any) -> tuple[Any, Wrapper]:
-    """Return the one column of X, unread, and set the feature attributes."""
+def enter_column(estimator: Any, X: Any, *, reset: bool = True) -> tuple[Any, Wrapper]:
+    """Return the one column of X, unread; set the feature attributes, or compare."""
     if sparse.issparse(X):
         raise TypeError(
             "Sparse data was passed, but dense data is required: X is one column of "
@@ -50,7 +50,7 @@ def enter_column(estimator: Any, X: Any) -> tuple[Any, Wrapper]:
             "the column itself."
         )
     if hasattr(X, "iloc"):
-        return _enter_pandas(estimator, X)
+        return _enter_pandas(estimator, X, reset)
     column = label_array(X)
     if column.dtype.kind == "c":
         raise ValueError(
@@ -58,16 +58,19 @@ def enter_column(estimator: Any, X: Any) -> tuple[Any, Wrapper]:
             "values. Pass one column of categories."
         )
     _check_shape(column.shape)
-    _forget_names(estimator)
+    if reset:
+        _forget_names(estimator)
     return column.reshape(-1), Wrapper("array")
 
 
-def _enter_pandas(estimator: Any, X: Any) -> tuple[Any, Wrapper]:
+def _enter_pandas(estimator: Any, X: Any, reset: bool) -> tuple[Any, Wrapper]:
     _check_shape(X.shape)
     if X.ndim == 1:
-        _forget_names(estimator)
+        if reset:
+            _forget_names(estimator)
         return X, Wrapper("series", X.name)
-    validate_data(estimator, X, skip_check_array=True)
+    if reset or hasattr(estimator, "feature_names_in_"):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
     return X.iloc[:, 0], Wrapper("frame", X.columns[0])
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skdp._typing import FloatArray, IntArray
+from skdp._validation import MIN_EPSILON
 from skdp.accounting import (
     Adjacency,
     ApproximateDP,
@@ -74,6 +75,13 @@ class MultiplicativeWeights:
         else:
             epsilon, law = target.epsilon_bound / (2 * n_rounds) * _DOWN, "auto"
             scale = 1 / Fraction(epsilon)
+        if epsilon < MIN_EPSILON:
+            raise ValueError(
+                "epsilon is too small for so many rounds, got epsilon="
+                f"{target.epsilon_bound!r} and n_rounds={n_rounds}. Allowed: a share of"
+                f" at least {MIN_EPSILON} for each choice. Use fewer rounds, or a "
+                "larger epsilon."
+            )
         choice = ExponentialMechanism(
             epsilon, _UNITS, selection=law, adjacency=_REPLACE
         )

@@ -8,7 +8,11 @@ from skdp._validation import check_count
 from skdp.synthesis._codebook import enter_table
 from skdp.synthesis._multiplicative_weights import MultiplicativeWeights
 from skdp.synthesis._plan import check_delta_of
-from skdp.synthesis._queries import pair_queries, query_matrix
+from skdp.synthesis._queries import (
+    check_pair_queries,
+    pair_queries,
+    query_matrix,
+)
 from skdp.synthesis._released_table import ReleasedTable
 from skdp.synthesis._table_settings import read_table_settings, warn_seeded
 from skdp.synthesis._whole_records import flat_index
@@ -18,7 +22,6 @@ __all__ = ["MWEM"]
 #: Most different records.
 MOST_CELLS = 1 << 20
 #: Most entries of the table of queries.
-_MOST_ENTRIES = 1 << 28
 
 
 class MWEM(ReleasedTable):
@@ -167,11 +170,5 @@ class MWEM(ReleasedTable):
             )
         if self.queries is not None:
             return query_matrix(self.queries, n_cells)
-        pairs = sum(sizes) ** 2 // 2
-        if pairs * n_cells > _MOST_ENTRIES:
-            raise ValueError(
-                f"the cells of all two-way marginals are about {pairs} queries, got "
-                f"{n_cells} different records. Allowed: {_MOST_ENTRIES} entries in all."
-                " Pass fewer queries, or use TableSampler(method='tree')."
-            )
+        check_pair_queries(sizes)
         return pair_queries(sizes)

@@ -117,8 +117,10 @@ def check_combination(request: Request) -> None:
 
 def plan(request: Request, n_categories: int, n_rows: int | None) -> Plan:
     """Return the mechanism for a request; ``n_rows`` is None where it is private."""
-    if n_categories == 1:
-        return Plan(_line(_pure(request), 1, n_rows, request), "draws", "roo")
+    if n_categories == 1 and request.release != "histogram":
+        # every draw is the one category, whatever it is called
+        release = "batch" if request.release == "batch" else "draws"
+        return Plan(_line(_pure(request), 1, n_rows, request), release, "roo")
     if n_rows is not None:
         check_delta_of(request.delta, n_rows)
     release = request.release

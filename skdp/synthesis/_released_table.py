@@ -1,6 +1,6 @@
 """What the estimators share that publish a whole distribution over records."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -11,7 +11,7 @@ from skdp._published import PrivateEstimatorMixin
 from skdp._typing import FloatArray
 from skdp._validation import check_count
 from skdp.random import RandomSource, integer_weighted
-from skdp.synthesis._codebook import Codebook
+from skdp.synthesis._codebook import Codebook, encode_asked
 from skdp.synthesis._projection import as_weights
 from skdp.synthesis._published_loss import release_loss
 
@@ -44,6 +44,7 @@ class ReleasedTable(PrivateEstimatorMixin, BaseEstimator):
     )
     _codebook: Codebook
     _source: RandomSource
+    _unknown: Literal["error", "other"]
 
     def sample(self, k: int = 1) -> Any:
         """Draw rows from the release; free, and any number.
@@ -89,7 +90,8 @@ class ReleasedTable(PrivateEstimatorMixin, BaseEstimator):
             Bound on the absolute privacy loss of each person in nats.
         """
         check_is_fitted(self, "privacy_spent_")
-        return np.full(len(X), release_loss(self.privacy_spent_, rho))
+        codes = encode_asked(self, X, self._codebook, self._unknown)
+        return np.full(len(codes), release_loss(self.privacy_spent_, rho))
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()

@@ -41,7 +41,9 @@ class ROOSampler(PrivateEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy loss bound in nats, from 1e-9 to 1e3, for all draws together.
+        Privacy loss bound in nats, from 1e-9 to 1e3, for all draws together. What is
+        spent may be less, as very large ones are not used; ``epsilon_certified_``
+        tells.
     delta : float, default=0.0
         0 for pure differential privacy. Above 0: draws by reveal-or-obscure under exact
         accounting (replace-one only), or a histogram with Gaussian noise. Must be below
@@ -311,7 +313,7 @@ class ROOSampler(PrivateEstimatorMixin, BaseEstimator):
                 "n_samples; its draws share epsilon."
             )
         self._publish(n_handed_out_=start + k)
-        return self._wrapper(self.samples_[start : start + k])
+        return self._wrapper(self.samples_[start : start + k].copy())
 
     def pdp_loss(self, X: Any, y: object = None, *, rho: float = 1e-6) -> FloatArray:
         """Bound what this release cost each person, from her own record alone.
@@ -341,7 +343,7 @@ class ROOSampler(PrivateEstimatorMixin, BaseEstimator):
             If ``rho`` is out of range, or a record is not of a declared category.
         """
         check_is_fitted(self, "privacy_spent_")
-        column, _ = enter_column(self, X)
+        column, _ = enter_column(self, X, reset=False)
         alphabet = Alphabet(self.categories_)
         codes = alphabet.encode(column, unknown=self._unknown)
         drawn = None

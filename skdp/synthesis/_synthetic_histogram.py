@@ -14,7 +14,11 @@ from skdp.synthesis._multiplicative_weights import MultiplicativeWeights
 from skdp.synthesis._mwem import MOST_CELLS
 from skdp.synthesis._plan import check_delta_of
 from skdp.synthesis._projection import nearest_distribution
-from skdp.synthesis._queries import pair_queries
+from skdp.synthesis._queries import (
+    check_pair_queries,
+    pair_queries,
+    pair_queries_fit,
+)
 from skdp.synthesis._released_table import ReleasedTable
 from skdp.synthesis._table_settings import (
     TableSettings,
@@ -27,7 +31,7 @@ from skdp.synthesis._whole_records import flat_index
 __all__ = ["SyntheticHistogram"]
 
 METHODS = ("auto", "histogram", "mwem", "tree")
-#: Where there is no delta for a tree, weights serve up to here.
+#: Weights serve up to here, as far as their queries fit.
 _MOST_WEIGHTS = 1 << 16
 
 
@@ -50,7 +54,8 @@ class SyntheticHistogram(ReleasedTable):
     method : {"auto", "histogram", "mwem", "tree"}, default="auto"
         ``"auto"`` takes the histogram where :meth:`histogram_error` is at most
         ``target_error``, otherwise multiplicative weights for up to 65,536 different
-        records, otherwise the tree.
+        records if the table of queries fits into memory, otherwise the tree, or the
+        histogram where ``delta=0`` rules a tree out.
     target_error : float, default=0.05
         Error of a query's share within (0, 1) that is good enough.
     n_rounds : int, default=10
@@ -154,6 +159,9 @@ class SyntheticHistogram(ReleasedTable):
         -------
         float
         """
+        remedy = "Pass how many."
+        n_records = check_count("n_records", n_records, minimum=1, remedy=remedy)
+        n_rows = check_count("n_rows", n_rows, minimum=1, remedy=remedy)
         return math.sqrt(8.0 * n_records) / (n_rows * float(self.epsilon))
 
     def fit(self, X: Any, y: object = None) -> Self:
@@ -175,7 +183,7 @@ class SyntheticHistogram(ReleasedTable):
         n_rows = settings.public_size(X.shape[0])
         if n_rows is not None:
             check_delta_of(settings.delta, n_rows)
-        method = self._method(settings, book.n_records, n_rows)
+        method = self._method(settings, book.sizes, n_rows)
         made = self._mechanism(settings, method, book, n_rows)
         codes = book.encode(X, unknown=settings.unknown)
         for name in ("probabilities_", "tree_"):
@@ -230,9 +238,10 @@ class SyntheticHistogram(ReleasedTable):
         return settings
 
     def _method(
-        self, settings: TableSettings, n_records: int, n_rows: int | None
+        self, settings: TableSettings, sizes: tuple[int, ...], n_rows: int | None
     ) -> str:
         """Return the method from public numbers alone."""
+        n_records = math.prod(sizes)
         if self.method != "auto":
             return self.method
         pure = not isinstance(settings.target, ApproximateDP)
@@ -242,8 +251,23 @@ class SyntheticHistogram(ReleasedTable):
         error = self.histogram_error(n_records=n_records, n_rows=n_rows)
         if n_records <= MOST_CELLS and error <= self.target_error:
             return "histogram"
-        few = n_records <= (MOST_CELLS if pure else _MOST_WEIGHTS)
-        return "mwem" if few else "tree"
+        if n_records <= _MOST_WEIGHTS and self._weights_serve(settings, sizes, n_rows):
+            return "mwem"
+        return "histogram" if pure else "tree"
+
+    def _weights_serve(
+        self, settings: TableSettings, sizes: tuple[int, ...], n_rows: int
+    ) -> bool:
+        """Tell whether the queries fit, and every round has a share of epsilon."""
+        if not pair_queries_fit(sizes):
+            return False
+        try:
+            MultiplicativeWeights.calibrate(
+                settings.target, n_rows=n_rows, n_rounds=self.n_rounds
+            )
+        except ValueError:
+            return False
+        return True
 
     def _mechanism(
         self, settings: TableSettings, method: str, book: Codebook, n_rows: int | None
@@ -264,6 +288,7 @@ class SyntheticHistogram(ReleasedTable):
                 "which allows a tree. Set delta, or coarsen the columns."
             )
         if method == "mwem" and n_rows is not None:
+            check_pair_queries(book.sizes)
             return MultiplicativeWeights.calibrate(
                 target, n_rows=n_rows, n_rounds=self.n_rounds
             )

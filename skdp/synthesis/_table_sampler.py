@@ -15,7 +15,7 @@ from skdp._typing import FloatArray, IntArray
 from skdp._validation import check_choice, check_count
 from skdp.accounting import PrivacyPart, PrivacySpent, ZeroConcentratedDP
 from skdp.exceptions import BudgetExceededError, LowAccuracyWarning
-from skdp.synthesis._codebook import enter_table
+from skdp.synthesis._codebook import encode_asked, enter_table
 from skdp.synthesis._columns import IndependentColumns
 from skdp.synthesis._marginal_tree import TreePlan
 from skdp.synthesis._plan import check_delta_of
@@ -393,7 +393,7 @@ class TableSampler(PrivateEstimatorMixin, BaseEstimator):
             If ``rho`` is out of range, or a value is not of a declared category.
         """
         check_is_fitted(self, "privacy_spent_")
-        codes = self._codes_of(X)
+        codes = encode_asked(self, X, self._codebook, self._unknown)
         made = self.mechanism_
         bound = release_loss(self.privacy_spent_, rho)
         if isinstance(made, TreePlan):
@@ -410,19 +410,6 @@ class TableSampler(PrivateEstimatorMixin, BaseEstimator):
             total = draws_loss(made, np.sum(alike, axis=0))
         losses: FloatArray = np.minimum(total, bound)
         return losses
-
-    def _codes_of(self, X: Any) -> IntArray:
-        """Return the indices of records that are asked about."""
-        from copy import copy
-
-        book = self._codebook
-        declared = (
-            book.alphabets
-            if book.names is None
-            else dict(zip(book.names, book.alphabets, strict=True))
-        )
-        X, asked = enter_table(copy(self), X, declared)
-        return asked.encode(X, unknown=self._unknown)
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
