@@ -24,6 +24,8 @@ __all__ = ["ThreePointDP"]
 
 #: Relative slack that covers the rounding of the probabilities and of their sum.
 _UP = 1.0 + 1e-9
+#: Relative error of a binomial tail, at most.
+_TAIL_ERROR = 1e-12
 #: Numbers of telling draws less likely than exp of this add up to next to nothing,
 #: which is added.
 _TAIL = -800.0
@@ -129,7 +131,7 @@ class ThreePointDP(Guarantee):
         with np.errstate(over="ignore", invalid="ignore"):
             other = np.exp(np.minimum(epsilon, 700.0)) * bdtrc(start, n, 1.0 - r)
         # the difference of two tails has their errors, not its own
-        excess = np.maximum(above - other, 0.0) + (_UP - 1.0) * above
+        excess = np.maximum(above - other, 0.0) + _TAIL_ERROR * above
         return np.where(reached, np.minimum(excess, above), 0.0)
 
     def _pure_epsilon(self) -> float:

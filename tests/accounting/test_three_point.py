@@ -73,3 +73,10 @@ def test_numbers_out_of_range_are_refused(wrong):
         ThreePointDP(*wrong)
     with pytest.raises(TypeError, match="n_draws"):
         ThreePointDP(1.0, 0.1, 2.5)
+
+
+def test_delta_of_a_tiny_loss_is_still_an_upper_bound():
+    """One draw: delta is p (1 - exp(epsilon - a)), here computed without cancelling."""
+    g = ThreePointDP(1e-8, 0.4, 1)
+    exact = 0.4 * -math.expm1(1e-9 - 1e-8)
+    assert exact <= g.delta(1e-9) <= exact * 1.01

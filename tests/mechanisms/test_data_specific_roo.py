@@ -206,3 +206,18 @@ def test_accuracy_is_that_of_equal_records():
     assert mechanism.accuracy_bound(1000) == pytest.approx(0.004631554543, abs=1e-10)
     with pytest.raises(ValueError, match="n_rows"):
         mechanism.accuracy_bound(999)
+
+
+@pytest.mark.parametrize("n", [2 * 10**8, 10**9, 10**10, 10**12])
+@pytest.mark.parametrize("k", [2, 3, 7])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+def test_the_guarantee_implies_the_target_for_very_many_records(epsilon, k, n):
+    mechanism = made(epsilon, k, n)
+    assert mechanism.guarantee.epsilon(0.0) <= epsilon
+    for least in (0, 1, 5, n // (3 * k), n // k):
+        counts = np.full(k, least)
+        counts[-1] = n - (k - 1) * least
+        weights = [int(w) for w in mechanism.weights(counts)]
+        assert min(weights) > 0 or least == 0
+        total = 2**mechanism.bits * (1 if k == 2 else k * n)
+        assert sum(weights) == total

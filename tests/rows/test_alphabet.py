@@ -155,3 +155,28 @@ def test_values_keep_dtype_and_order():
     assert repr(Alphabet([2, 1])) == "Alphabet([2, 1])"
     with pytest.raises(ValueError, match="read-only"):
         Alphabet([2, 1]).values[0] = 3
+
+
+def test_what_equals_nothing_is_no_category():
+    import pandas as pd
+
+    for entries in (
+        ["a", pd.NA],
+        ["a", pd.NaT],
+        np.array(["2020-01-01", "NaT"], dtype="M8[D]"),
+        np.array(["2020-01-01", "NaT"], dtype="M8[ns]"),
+    ):
+        with pytest.raises(ValueError, match="NaN"):
+            Alphabet(entries)
+
+
+@pytest.mark.parametrize("unit", ["D", "s", "ns"])
+@pytest.mark.parametrize("other", ["D", "s", "ns"])
+@pytest.mark.parametrize("kind", ["M8", "m8"])
+def test_counting_and_encoding_agree_on_times(unit, other, kind):
+    declared = np.array([5, 3, 4]).astype(f"{kind}[D]").astype(f"{kind}[{unit}]")
+    column = np.array([3, 3, 5, 4]).astype(f"{kind}[D]").astype(f"{kind}[{other}]")
+    alphabet = Alphabet(declared)
+    codes = alphabet.encode(column)
+    np.testing.assert_array_equal(codes, [1, 1, 0, 2])
+    np.testing.assert_array_equal(alphabet.count(column), np.bincount(codes))

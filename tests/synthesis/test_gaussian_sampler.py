@@ -198,3 +198,45 @@ def test_parameters_that_make_no_sense_are_refused(wrong, words):
 def test_low_accuracy_warns():
     with pytest.warns(LowAccuracyWarning, match="accuracy_bound_"):
         made(radius=1.0).fit(data(1000))
+
+
+def steep(d, factor):
+    """Return a root whose inverse grows like a power of ``factor``."""
+    return np.eye(d) + factor * np.eye(d, k=-1)
+
+
+@pytest.mark.parametrize(("d", "factor"), [(3, 0.5), (200, 10.0), (700, 3.0)])
+@pytest.mark.parametrize("size", [1.0, 1e3, 1e150, 1e300, -1e308])
+def test_no_row_makes_another_or_the_fit_fail(d, factor, size):
+    from skdp.rows import L2Ball
+    from skdp.synthesis._gaussian_sampler import _whitened
+
+    rows, root = np.zeros((5, d)), steep(d, factor)
+    rows[1, 0] = rows[2, -1] = 1.0
+    before = _whitened(rows, root, np.zeros(d))
+    rows[0, 0] = size
+    after = _whitened(rows, root, np.zeros(d))
+    assert np.all(np.isfinite(after))
+    np.testing.assert_array_equal(after[1:], before[1:])
+    norms = np.linalg.norm(L2Ball(5.0).project(after), axis=1)
+    assert np.all(norms <= 5.0)
+
+
+@quiet
+def test_a_covariance_whose_whitening_overflows_is_fitted_with_any_row():
+    root, rows = steep(200, 10.0), np.zeros((50, 200))
+    for size in (1.0, 1e300):
+        rows[0, 0] = size
+        sampler = made(covariance=root @ root.T).fit(rows)
+        assert np.all(np.isfinite(sampler.samples_))
+        assert np.all(np.isfinite(sampler.pdp_loss(rows)))
+
+
+def test_rows_of_moderate_size_are_whitened_as_ever():
+    from scipy.linalg import solve_triangular
+
+    from skdp.synthesis._gaussian_sampler import _whitened
+
+    rows, root = 1e3 * data(20, 3), steep(3, 0.5)
+    want = solve_triangular(root, rows.T, lower=True).T
+    np.testing.assert_allclose(_whitened(rows, root, np.zeros(3)), want, rtol=1e-13)

@@ -170,3 +170,28 @@ def test_noise_is_that_of_the_scale():
     assert made.scale == 1 / Fraction(made.choice.epsilon)
     draws = {made._noise(as_random_source(i)) for i in range(40)}
     assert len(draws) > 3
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 0.1])
+def test_noise_beyond_all_shares_still_leaves_a_distribution(epsilon, delta):
+    for _ in range(3):
+        model = MWEM(epsilon=epsilon, delta=delta, categories=BITS).fit(rows(20))
+        assert np.all(np.isfinite(model.probabilities_))
+        assert np.all(model.probabilities_ > 0.0)
+        assert model.probabilities_.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("value", [-1e300, -1.0, 2.0, 1e300])
+def test_a_measurement_outside_0_and_1_is_no_more_than_the_end(value):
+    queries, law = pair_queries((2, 2)), np.full(4, 0.25)
+    end = min(max(value, 0.0), 1.0)
+    np.testing.assert_array_equal(
+        module._replayed(law, queries, [(0, value)]),
+        module._replayed(law, queries, [(0, end)]),
+    )
+
+
+def test_an_epsilon_too_small_for_the_rounds_is_refused_by_its_own_name():
+    with pytest.raises(ValueError, match="epsilon=1e-09 and n_rounds=10"):
+        MWEM(epsilon=1e-9, categories=BITS).fit(rows(20))

@@ -605,3 +605,52 @@ def test_a_learned_encoding_in_front_is_a_leak():
         OrdinalEncoder(categories=[ABC]), ROOSampler(categories=[0, 1, 2])
     )
     assert skdp.privacy_spent(declared.fit(X)).epsilon <= 1.0
+
+
+# --- asking about a person changes nothing --------------------------------------------
+
+
+@pytest.mark.parametrize("asked", ["array", "series", "frame"])
+def test_asking_leaves_the_sampler_as_it_is(asked):
+    sampler = made().fit(pd.DataFrame({"letter": COLUMN}))
+    before = pickle.dumps(sampler)
+    column = {
+        "array": COLUMN,
+        "series": pd.Series(COLUMN),
+        "frame": pd.DataFrame({"letter": COLUMN}),
+    }[asked]
+    sampler.pdp_loss(column)
+    assert pickle.dumps(sampler) == before
+    with pytest.raises(ValueError, match="feature names"):
+        sampler.pdp_loss(pd.DataFrame({"other": COLUMN}))
+    assert pickle.dumps(sampler) == before
+
+
+def test_writing_into_draws_does_not_change_the_released_ones():
+    sampler = made(n_samples=3, release="draws").fit(COLUMN)
+    before = sampler.samples_.copy()
+    sampler.sample(2)[:] = "z"
+    np.testing.assert_array_equal(sampler.samples_, before)
+
+
+@pytest.mark.parametrize("kind", [set, frozenset])
+def test_categories_without_an_order_are_refused(kind):
+    with pytest.raises(TypeError, match="order"):
+        made(categories=kind(ABC)).fit(COLUMN)
+
+
+@pytest.mark.parametrize("release", ["auto", "draws", "batch", "histogram"])
+def test_one_category_is_released_as_was_asked(release):
+    sampler = made(categories=["a"], release=release).fit(["a", "a"])
+    assert sampler.release_ == ("draws" if release == "auto" else release)
+    k = 5 if release == "histogram" else 1
+    assert sampler.sample(k).tolist() == ["a"] * k
+
+
+def test_dates_in_other_units_are_counted_and_asked_about():
+    days = np.array(["2020-01-01", "2020-01-02"], dtype="M8[D]")
+    column = pd.Series(np.repeat(days, 10).astype("M8[ns]"))
+    sampler = ROOSampler(categories=days).fit(column)
+    assert sampler.pdp_loss(column).shape == (20,)
+    levels = ROOSampler(categories="dtype").fit(column.astype("category"))
+    assert levels.pdp_loss(column.astype("category")).shape == (20,)

@@ -136,3 +136,35 @@ def test_check_estimator_passes():
             warnings.simplefilter("ignore")  # without categories no table is read
             for result in check_estimator(model) or []:
                 assert result["status"] == "passed"
+
+
+@pytest.mark.parametrize("levels", [256, 1024])
+def test_auto_never_builds_a_table_of_queries_that_does_not_fit(levels, monkeypatch):
+    from skdp.synthesis import _synthetic_histogram as module
+
+    def refuse(sizes):
+        raise AssertionError("built")
+
+    monkeypatch.setattr(module, "pair_queries", refuse)
+    few = np.zeros((100, 2), dtype=int)
+    wide = {"categories": [range(levels)] * 2}
+    assert SyntheticHistogram(**wide).fit(few).method_ == "histogram"
+    assert SyntheticHistogram(delta=1e-6, **wide).fit(few).method_ == "tree"
+    with pytest.raises(ValueError, match="Allowed: 268435456 entries"):
+        SyntheticHistogram(method="mwem", **wide).fit(few)
+
+
+def test_the_smallest_epsilon_is_served():
+    model = SyntheticHistogram(epsilon=1e-9, categories=CATEGORIES).fit(X)
+    assert model.method_ == "histogram"
+
+
+def test_the_error_of_no_rows_is_refused():
+    with pytest.raises(ValueError, match="n_rows"):
+        SyntheticHistogram().histogram_error(n_records=4, n_rows=0)
+
+
+def test_losses_are_not_told_of_records_that_are_not_declared():
+    model = SyntheticHistogram(categories=CATEGORIES).fit(X)
+    with pytest.raises(ValueError, match="declared"):
+        model.pdp_loss([[9, 9]])
