@@ -117,10 +117,11 @@ def check_combination(request: Request) -> None:
 
 def plan(request: Request, n_categories: int, n_rows: int | None) -> Plan:
     """Return the mechanism for a request; ``n_rows`` is None where it is private."""
-    if n_categories == 1 and request.release != "histogram":
-        # every draw is the one category, whatever it is called
-        release = "batch" if request.release == "batch" else "draws"
-        return Plan(_line(_pure(request), 1, n_rows, request), release, "roo")
+    if n_categories == 1:
+        # every draw is the one category, at no cost, whatever it is called
+        release = "draws" if request.release == "auto" else request.release
+        profile = "none" if release == "histogram" else "roo"
+        return Plan(_line(_pure(request), 1, n_rows, request), release, profile)
     if n_rows is not None:
         check_delta_of(request.delta, n_rows)
     release = request.release

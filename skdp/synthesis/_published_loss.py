@@ -40,7 +40,7 @@ def published_loss(
 ) -> FloatArray:
     """Return a bound on the absolute loss of each person, shape (n,)."""
     _check_rho(rho)
-    if mechanism.n_categories == 1 and drawn is not None:
+    if mechanism.n_categories == 1 and not isinstance(mechanism, NoisyHistogram):
         return np.zeros(codes.shape)
     if isinstance(mechanism, RevealOrObscure | CountWeights) and drawn is not None:
         return draws_loss(mechanism, drawn[codes])

@@ -257,6 +257,8 @@ class ROOSampler(PrivateEstimatorMixin, BaseEstimator):
         if isinstance(mechanism, NoisyHistogram):
             projected = nearest_distribution(output, mechanism.n_rows)
             self._publish(probabilities_=projected)
+        elif chosen.release == "histogram":  # of one category
+            self._publish(probabilities_=np.ones(1))
         else:
             drawn = self.categories_[output.astype(np.intp)]
             self._publish(samples_=drawn, n_handed_out_=0)
