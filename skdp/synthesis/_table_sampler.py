@@ -15,7 +15,7 @@ from skdp._typing import FloatArray, IntArray
 from skdp._validation import check_choice, check_count
 from skdp.accounting import PrivacyPart, PrivacySpent, ZeroConcentratedDP
 from skdp.exceptions import BudgetExceededError, LowAccuracyWarning
-from skdp.synthesis._codebook import encode_asked, enter_table
+from skdp.synthesis._codebook import Codebook, encode_asked, enter_table
 from skdp.synthesis._columns import IndependentColumns
 from skdp.synthesis._marginal_tree import TreePlan
 from skdp.synthesis._plan import check_delta_of
@@ -220,8 +220,10 @@ class TableSampler(PrivateEstimatorMixin, BaseEstimator):
         method = choose(request) if self.method == "auto" else self.method
         made = plan(request, method)
         codes = codebook.encode(X, unknown=settings.unknown)
+        released = _release(made, codes, codebook, settings)
         self._forget_former_fit()
         self._publish(
+            **released,
             categories_=[alphabet.values for alphabet in codebook.alphabets],
             method_=method,
             mechanism_=made,
@@ -230,7 +232,6 @@ class TableSampler(PrivateEstimatorMixin, BaseEstimator):
             _source=settings.source,
             _unknown=settings.unknown,
         )
-        self._release(made, codes, settings)
         self._publish_accuracy(request, method)
         warn_seeded(settings.source)
         return self
@@ -303,20 +304,6 @@ class TableSampler(PrivateEstimatorMixin, BaseEstimator):
         for name in ("samples_", "n_handed_out_", "tree_", "_drawn"):
             if hasattr(self, name):
                 delattr(self, name)
-
-    def _release(
-        self, made: TablePlan, codes: IntArray, settings: TableSettings
-    ) -> None:
-        if isinstance(made, TreePlan):
-            self._publish(tree_=made.release(codes, settings.source))
-            return
-        if isinstance(made, IndependentColumns):
-            drawn = made.release(codes, settings.source)
-        else:
-            drawn = draw_records(made, codes, self._codebook.sizes, settings.source)
-        self._publish(
-            samples_=self._codebook.decode(drawn), _drawn=drawn, n_handed_out_=0
-        )
 
     def _publish_accuracy(self, request: TableRequest, method: str) -> None:
         if request.n_rows is None:
@@ -420,6 +407,19 @@ class TableSampler(PrivateEstimatorMixin, BaseEstimator):
         tags.input_tags.allow_nan = self.handle_unknown == "other"
         tags.non_deterministic = self.random_state is None
         return tags
+
+
+def _release(
+    made: TablePlan, codes: IntArray, book: Codebook, settings: TableSettings
+) -> dict[str, Any]:
+    """Return the released attributes; nothing is published before all are there."""
+    if isinstance(made, TreePlan):
+        return {"tree_": made.release(codes, settings.source)}
+    if isinstance(made, IndependentColumns):
+        drawn = made.release(codes, settings.source)
+    else:
+        drawn = draw_records(made, codes, book.sizes, settings.source)
+    return {"samples_": book.decode(drawn), "_drawn": drawn, "n_handed_out_": 0}
 
 
 def _spent(made: TablePlan, settings: TableSettings) -> PrivacySpent:

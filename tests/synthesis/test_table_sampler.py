@@ -563,3 +563,18 @@ def test_the_battery_passes_once_categories_are_declared(method, monkeypatch):
         check(sampler)
         n_checks += 1
     assert n_checks >= 35
+
+
+@pytest.mark.parametrize("method", ["records", "columns", "tree"])
+def test_a_fit_that_fails_publishes_no_release(method, monkeypatch):
+    from skdp.synthesis import _table_sampler as module
+
+    def broken(*args, **kwargs):
+        raise RuntimeError("interrupted")
+
+    monkeypatch.setattr(module, "_release", broken)
+    sampler = made(method=method, delta=1e-6 if method == "tree" else 0.0)
+    with pytest.raises(RuntimeError, match="interrupted"):
+        sampler.fit(FRAME)
+    assert not hasattr(sampler, "privacy_spent_")
+    assert not hasattr(sampler, "mechanism_")
