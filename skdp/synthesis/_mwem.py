@@ -36,7 +36,8 @@ class MWEM(ReleasedTable):
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy loss bound in nats, from 1e-9 to 1e3, for all rounds together.
+        Privacy loss bound in nats, from 1e-9 to 1e3, for all rounds together;
+        each round needs about 2e-9.
     delta : float, default=0.0
         0 for pure differential privacy. Above 0 rounds add up in zero-concentrated DP,
         which allows more of them.
