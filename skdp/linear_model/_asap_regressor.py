@@ -180,12 +180,12 @@ class ASAPRegressor(RegressorMixin, PosteriorMixin, BaseEstimator):
     >>> X = np.linspace(-1, 1, 5000).reshape(-1, 1)
     >>> y = 50 + 20 * X[:, 0]
     >>> model = ASAPRegressor(
-    ...     bounds_y=(0, 100), epsilon=1.0, radius=2.0, n_samples=2).fit(X, y)
+    ...     bounds_y=(0, 100), epsilon=20.0, radius=2.0, n_samples=2).fit(X, y)
     >>> mean, std = model.predict([[0.5]], return_std=True)
     >>> bool(abs(mean[0] - 60) < 5), std.shape
     (True, (1,))
     >>> epsilon, delta = model.privacy_spent_
-    >>> epsilon <= 1.0, delta
+    >>> epsilon <= 20.0, delta
     (True, 0.0)
     >>> bool((model.pdp_loss(X, y) <= epsilon).all())
     True

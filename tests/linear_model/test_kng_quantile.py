@@ -125,7 +125,7 @@ def test_unseeded_fits_differ_and_are_releasable():
         ({"n_candidates": 2.5}, TypeError, "n_candidates"),
         ({"data_norm": 0.0}, ValueError, "data_norm"),
         ({"adjacency": "swap"}, ValueError, "adjacency"),
-        ({"fit_intercept": "yes"}, ValueError, "fit_intercept"),
+        ({"fit_intercept": "yes"}, TypeError, "fit_intercept"),
     ],
 )
 def test_bad_parameters_are_refused_by_name(parameters, error, message):
