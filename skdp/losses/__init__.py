@@ -1,6 +1,6 @@
 """Convex losses of a linear margin, with the constants that privacy proofs need."""
 
-from skdp.losses._base import Loss, LossConstants, Oscillating
+from skdp.losses._base import Loss, LossConstants, Oscillating, Tilting
 from skdp.losses._huber import HuberLoss
 from skdp.losses._log_cosh import LogCoshLoss
 from skdp.losses._logistic import LogisticLoss
@@ -14,4 +14,5 @@ __all__ = [
     "LossConstants",
     "Oscillating",
     "SquaredLoss",
+    "Tilting",
 ]

@@ -5,7 +5,7 @@ from typing import Protocol, runtime_checkable
 
 from skdp._typing import FloatArray
 
-__all__ = ["Loss", "LossConstants", "Oscillating"]
+__all__ = ["Loss", "LossConstants", "Oscillating", "Tilting"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,5 +102,41 @@ class Oscillating(Loss, Protocol):
 
         The three broadcast against each other. For steps that are small beside what
         the difference of two values would round.
+        """
+        ...
+
+
+@runtime_checkable
+class Tilting(Loss, Protocol):
+    """A loss of bounded slope, described as objective perturbation needs it.
+
+    With ``L = max(-low, high)`` of ``slope_range``, the slope bound of a unit row,
+    properties expected of an implementation beyond those of :class:`Loss`:
+
+    - ``constants(R)`` is ``(L R, bend R^2)``;
+    - ``curvature_at`` is attained, or approached, at every share: a smaller number
+      would be wrong;
+    - the loss is hashable, and equal losses have equal laws.
+    """
+
+    @property
+    def slope_range(self) -> tuple[float, float]:
+        """Least and largest first derivative, over all margins and labels."""
+        ...
+
+    @property
+    def one_signed(self) -> bool:
+        """Whether the first derivative keeps one sign, known from the label."""
+        ...
+
+    @property
+    def bend(self) -> float:
+        """Largest second derivative, over all margins and labels."""
+        ...
+
+    def curvature_at(self, share: FloatArray) -> FloatArray:
+        """Return the largest second derivative where ``|f'| = share * L``.
+
+        The shares lie in [0, 1]; at a jump the larger side counts.
         """
         ...

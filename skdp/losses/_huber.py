@@ -5,14 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp._typing import FloatArray
-from skdp._validation import check_positive
-from skdp.losses._regression import ResidualLoss
+from skdp.losses._regression import RobustLoss
 
 __all__ = ["HuberLoss"]
 
 
 @dataclass(frozen=True, slots=True)
-class HuberLoss(ResidualLoss):
+class HuberLoss(RobustLoss):
     r"""Huber loss: :math:`r^2/2` for :math:`|r| \le s`, else :math:`s|r| - s^2/2`.
 
     ``r = t - y`` with the target within a bound. The slope never exceeds the scale s.
@@ -36,15 +35,6 @@ class HuberLoss(ResidualLoss):
     >>> round(loss.oscillation(1.0, center_norm=0.0, radius=1.0), 6)
     0.555
     """
-
-    scale: float = 0.5
-
-    def __post_init__(self) -> None:
-        # the parent by name: slots make a new class that a bare super() cannot see
-        ResidualLoss.__post_init__(self)
-        remedy = "Use about a quarter of the range of the targets."
-        scale = check_positive("scale", self.scale, remedy=remedy)
-        object.__setattr__(self, "scale", scale)
 
     def _even(self, r: FloatArray) -> FloatArray:
         # s |r| - s^2/2 = m (|r| - m/2) with m = min(|r|, s) covers both branches
@@ -72,3 +62,7 @@ class HuberLoss(ResidualLoss):
     def _curvature(self, r: FloatArray) -> FloatArray:
         out: FloatArray = (np.abs(r) <= self.scale).astype(np.float64)
         return out
+
+    def curvature_at(self, share: FloatArray) -> FloatArray:
+        """Return 1: the loss is a parabola up to the largest slope, and there too."""
+        return np.ones(np.shape(share))

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp._typing import FloatArray
-from skdp._validation import check_positive
-from skdp.losses._regression import ResidualLoss
+from skdp.losses._regression import RobustLoss
 from skdp.losses._sums import sum_log1p_exp
 
 __all__ = ["LogCoshLoss"]
@@ -17,7 +16,7 @@ _WIDE = 8.0
 
 
 @dataclass(frozen=True, slots=True)
-class LogCoshLoss(ResidualLoss):
+class LogCoshLoss(RobustLoss):
     r"""Log-cosh loss :math:`s^2 \log\cosh((t - y)/s)`: a smooth Huber loss.
 
     Parameters
@@ -38,15 +37,6 @@ class LogCoshLoss(ResidualLoss):
     >>> loss.constants(1.0)
     LossConstants(lipschitz=0.3, smoothness=1.0)
     """
-
-    scale: float = 0.5
-
-    def __post_init__(self) -> None:
-        # the parent by name: slots make a new class that a bare super() cannot see
-        ResidualLoss.__post_init__(self)
-        remedy = "Use about a quarter of the range of the targets."
-        scale = check_positive("scale", self.scale, remedy=remedy)
-        object.__setattr__(self, "scale", scale)
 
     def _even(self, r: FloatArray) -> FloatArray:
         # log cosh a = log1p((cosh a - 1)) loses nothing at 0; |a| - log 2 far out
@@ -77,11 +67,16 @@ class LogCoshLoss(ResidualLoss):
         out: FloatArray = 4.0 * q / (1.0 + q) ** 2
         return out
 
+    def curvature_at(self, share: FloatArray) -> FloatArray:
+        """Return ``1 - share^2``: with f' = s tanh(r/s), f'' = 1 - tanh(r/s)^2."""
+        out: FloatArray = (1.0 - share) * (1.0 + share)
+        return out
+
     def total(self, y: FloatArray, t: FloatArray) -> FloatArray:
         """Return the sum over rows for margins of shape (n, m): shape (m,)."""
         if self.scale > _WIDE * self.target_bound:
             # nearly squares: logarithms of products would lose the small ones
-            return ResidualLoss.total(self, y, t)
+            return RobustLoss.total(self, y, t)
         t -= np.clip(y, -self.target_bound, self.target_bound)[:, None]
         np.abs(t, out=t)
         t *= 1.0 / self.scale

@@ -83,6 +83,26 @@ class LogisticLoss:
             lipschitz=data_norm * steepest, smoothness=data_norm**2 / 4
         )
 
+    @property
+    def slope_range(self) -> tuple[float, float]:
+        """Least and largest first derivative: (-1, 1), both approached."""
+        return -1.0, 1.0
+
+    @property
+    def one_signed(self) -> bool:
+        """True: the derivative has the sign of ``-y``."""
+        return True
+
+    @property
+    def bend(self) -> float:
+        """Largest second derivative, 1/4, at a margin of zero."""
+        return 0.25
+
+    def curvature_at(self, share: FloatArray) -> FloatArray:
+        """Return ``p (1 - p)`` with the slope p = share."""
+        out: FloatArray = share * (1.0 - share)
+        return out
+
     def oscillation(
         self, data_norm: float, *, center_norm: float, radius: float
     ) -> float:

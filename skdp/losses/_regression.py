@@ -19,8 +19,9 @@ from skdp._typing import FloatArray
 from skdp._validation import check_positive
 from skdp.losses._base import LossConstants
 
-__all__ = ["ResidualLoss"]
+__all__ = ["ResidualLoss", "RobustLoss"]
 
+_SCALE_REMEDY = "Use about a quarter of the range of the targets."
 _REMEDY = "Choose it from public knowledge of the targets, not by looking at them."
 
 
@@ -116,3 +117,35 @@ class ResidualLoss(ABC):
     def rise(self, y: FloatArray, t: FloatArray, step: FloatArray) -> FloatArray:
         """Return ``f(t + step) - f(t)``, its rounding relative to itself."""
         return self._rise(self._residual(y, t), step)
+
+
+@dataclass(frozen=True, slots=True)
+class RobustLoss(ResidualLoss):
+    """A residual loss that is ``r^2/2`` near zero and of slope at most ``scale``."""
+
+    scale: float = 0.5
+
+    def __post_init__(self) -> None:
+        # the parent by name: slots make a new class that a bare super() cannot see
+        ResidualLoss.__post_init__(self)
+        scale = check_positive("scale", self.scale, remedy=_SCALE_REMEDY)
+        object.__setattr__(self, "scale", scale)
+
+    @property
+    def slope_range(self) -> tuple[float, float]:
+        """Least and largest first derivative: (-scale, scale)."""
+        return -self.scale, self.scale
+
+    @property
+    def one_signed(self) -> bool:
+        """False: a residual of either sign occurs with every target."""
+        return False
+
+    @property
+    def bend(self) -> float:
+        """Largest second derivative, 1, at a residual of zero."""
+        return 1.0
+
+    @abstractmethod
+    def curvature_at(self, share: FloatArray) -> FloatArray:
+        """Return the second derivative where ``|f'| = share * scale``."""
