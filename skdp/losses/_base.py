@@ -5,7 +5,7 @@ from typing import Protocol, runtime_checkable
 
 from skdp._typing import FloatArray
 
-__all__ = ["Loss", "LossConstants", "Oscillating", "Tilting"]
+__all__ = ["Loss", "LossConstants", "MatrixLoss", "Oscillating", "Tilting"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,4 +139,56 @@ class Tilting(Loss, Protocol):
 
         The shares lie in [0, 1]; at a jump the larger side counts.
         """
+        ...
+
+
+@runtime_checkable
+class MatrixLoss(Protocol):
+    """One row's loss ``f(t; y)`` of several margins, one for each of K classes.
+
+    Labels are class numbers ``0 .. K-1``; any other number marks a row of weight zero.
+    Properties expected of an implementation:
+
+    - ``f`` is convex in ``t`` with a Lipschitz gradient;
+    - the functions act on each row alone, are finite for all margins whose squares are
+      floats, and return new float64 arrays;
+    - ``constants`` is approached, and ``trace`` attained: smaller bounds would be
+      wrong.
+    """
+
+    @property
+    def n_classes(self) -> int:
+        """Number of margins of a row, K."""
+        ...
+
+    @property
+    def rank(self) -> int:
+        """Largest rank of the second derivative."""
+        ...
+
+    @property
+    def trace(self) -> float:
+        """Largest trace of the second derivative."""
+        ...
+
+    def value(self, y: FloatArray, t: FloatArray) -> FloatArray:
+        """Return ``f`` for margins of shape (n, K): shape (n,)."""
+        ...
+
+    def gradient(self, y: FloatArray, t: FloatArray) -> FloatArray:
+        """Return the first derivative, shape (n, K)."""
+        ...
+
+    def hessian(self, y: FloatArray, t: FloatArray) -> FloatArray:
+        """Return the second derivative, shape (n, K, K)."""
+        ...
+
+    def hessian_product(
+        self, y: FloatArray, t: FloatArray, v: FloatArray
+    ) -> FloatArray:
+        """Return each row's second derivative times its row of ``v``, shape (n, K)."""
+        ...
+
+    def constants(self, data_norm: float) -> LossConstants:
+        """Return bounds for rows within ``data_norm``, over all of theta."""
         ...

@@ -36,7 +36,7 @@ class HuberLoss(RobustLoss):
     0.555
     """
 
-    def _even(self, r: FloatArray) -> FloatArray:
+    def _height(self, r: FloatArray) -> FloatArray:
         # s |r| - s^2/2 = m (|r| - m/2) with m = min(|r|, s) covers both branches
         size = np.abs(r)
         m = np.minimum(size, self.scale)

@@ -38,7 +38,7 @@ class LogCoshLoss(RobustLoss):
     LossConstants(lipschitz=0.3, smoothness=1.0)
     """
 
-    def _even(self, r: FloatArray) -> FloatArray:
+    def _height(self, r: FloatArray) -> FloatArray:
         # log cosh a = log1p((cosh a - 1)) loses nothing at 0; |a| - log 2 far out
         a = np.abs(r) / self.scale
         near = np.minimum(a, 1.0)
@@ -52,7 +52,7 @@ class LogCoshLoss(RobustLoss):
         b = step / self.scale
         near = np.clip(b, -1.0, 1.0)
         ratio = 2.0 * np.sinh(0.5 * near) ** 2 + np.tanh(r / self.scale) * np.sinh(near)
-        far = self._even(r + step) - self._even(r)
+        far = self._height(r + step) - self._height(r)
         small = self.scale**2 * np.log1p(ratio)
         out: FloatArray = np.where(np.abs(b) <= 1.0, small, far)
         return out

@@ -10,7 +10,7 @@ c, B distance of a ball's centre from the origin, and its radius
 """
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,61 +18,20 @@ import numpy as np
 from skdp._typing import FloatArray
 from skdp._validation import check_positive
 from skdp.losses._base import LossConstants
+from skdp.losses._target import TargetLoss
 
 __all__ = ["ResidualLoss", "RobustLoss"]
 
 _SCALE_REMEDY = "Use about a quarter of the range of the targets."
-_REMEDY = "Choose it from public knowledge of the targets, not by looking at them."
 
 
 @dataclass(frozen=True, slots=True)
-class ResidualLoss(ABC):
-    """A loss ``h(t - y)`` of a target that is clipped to a public bound."""
-
-    target_bound: float = 1.0
-
-    def __post_init__(self) -> None:
-        bound = check_positive("target_bound", self.target_bound, remedy=_REMEDY)
-        object.__setattr__(self, "target_bound", bound)
-
-    @abstractmethod
-    def _even(self, r: FloatArray) -> FloatArray:
-        """Return h."""
+class ResidualLoss(TargetLoss):
+    """A loss ``h(t - y)``, with h even, of a target within a public bound."""
 
     @abstractmethod
     def _rise(self, r: FloatArray, step: FloatArray) -> FloatArray:
         """Return h(r + step) - h(r), to the last digits where the step is small."""
-
-    @abstractmethod
-    def _slope(self, r: FloatArray) -> FloatArray:
-        """Return h'."""
-
-    @abstractmethod
-    def _curvature(self, r: FloatArray) -> FloatArray:
-        """Return h''."""
-
-    def _residual(self, y: FloatArray, t: FloatArray) -> FloatArray:
-        out: FloatArray = t - np.clip(y, -self.target_bound, self.target_bound)
-        return out
-
-    def value(self, y: FloatArray, t: FloatArray) -> FloatArray:
-        """Return the loss, shape (n,)."""
-        return self._even(self._residual(y, t))
-
-    def gradient(self, y: FloatArray, t: FloatArray) -> FloatArray:
-        """Return the first derivative in the margin, shape (n,)."""
-        return self._slope(self._residual(y, t))
-
-    def hessian(self, y: FloatArray, t: FloatArray) -> FloatArray:
-        """Return the second derivative in the margin, shape (n,)."""
-        return self._curvature(self._residual(y, t))
-
-    def derivatives(
-        self, y: FloatArray, t: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return both derivatives, shape (n,) each."""
-        r = self._residual(y, t)
-        return self._slope(r), self._curvature(r)
 
     def constants(
         self, data_norm: float, *, radius: float | None = None
@@ -111,7 +70,7 @@ class ResidualLoss(ABC):
     def total(self, y: FloatArray, t: FloatArray) -> FloatArray:
         """Return the sum over rows for margins of shape (n, m): shape (m,)."""
         t -= np.clip(y, -self.target_bound, self.target_bound)[:, None]
-        out: FloatArray = self._even(t).sum(axis=0)
+        out: FloatArray = self._height(t).sum(axis=0)
         return out
 
     def rise(self, y: FloatArray, t: FloatArray, step: FloatArray) -> FloatArray:
@@ -127,7 +86,7 @@ class RobustLoss(ResidualLoss):
 
     def __post_init__(self) -> None:
         # the parent by name: slots make a new class that a bare super() cannot see
-        ResidualLoss.__post_init__(self)
+        TargetLoss.__post_init__(self)
         scale = check_positive("scale", self.scale, remedy=_SCALE_REMEDY)
         object.__setattr__(self, "scale", scale)
 

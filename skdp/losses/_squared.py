@@ -35,7 +35,7 @@ class SquaredLoss(ResidualLoss):
     6.0
     """
 
-    def _even(self, r: FloatArray) -> FloatArray:
+    def _height(self, r: FloatArray) -> FloatArray:
         out: FloatArray = 0.5 * r * r
         return out
 

@@ -1,6 +1,7 @@
 """Properties of every loss that exists, found by walking the package."""
 
 import dataclasses
+import functools
 import importlib
 import inspect
 import pkgutil
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import skdp.losses
-from skdp.losses import Loss, Oscillating
+from skdp.losses import Loss, MatrixLoss, Oscillating, Tilting
 
 MARGINS = np.concatenate([[0.0], *([-m, m] for m in np.geomspace(1e-3, 40, 60))])
 METHODS = ("value", "gradient", "hessian", "constants")
@@ -31,7 +32,10 @@ def _every_loss():
     return sorted(found, key=lambda cls: cls.__name__)
 
 
-LOSSES = [cls() for cls in _every_loss()]
+FOUND = [cls() for cls in _every_loss()]
+#: Losses of one margin; those of several are below.
+LOSSES = [loss for loss in FOUND if not isinstance(loss, MatrixLoss)]
+MATRIX_LOSSES = [loss for loss in FOUND if isinstance(loss, MatrixLoss)]
 #: Losses of a sign; the others take real targets, among which 0 is like any other.
 SIGNED = [loss for loss in LOSSES if not hasattr(loss, "target_bound")]
 
@@ -42,6 +46,9 @@ def each(losses):
 
 each_loss = each(LOSSES)
 OSCILLATING = [loss for loss in LOSSES if isinstance(loss, Oscillating)]
+TILTING = [loss for loss in LOSSES if isinstance(loss, Tilting)]
+each_oscillating = each(OSCILLATING)
+each_tilting = each(TILTING)
 
 
 @pytest.fixture(params=[-1.0, 1.0], ids=["-1", "+1"])
@@ -50,8 +57,11 @@ def y(request):
 
 
 def test_the_walk_finds_the_losses_there_are():
-    assert len(LOSSES) >= 4
+    assert len(LOSSES) >= 8
+    assert len(TILTING) >= 7
+    assert len(OSCILLATING) >= 5
     assert SIGNED
+    assert MATRIX_LOSSES
 
 
 @each_loss
@@ -68,9 +78,16 @@ def test_derivatives_agree_with_central_differences(loss, y):
     slope = (loss.value(y, MARGINS + h) - loss.value(y, MARGINS - h)) / (2 * h)
     # the difference quotient rounds in proportion to the values
     atol = 1e-9 * max(1.0, loss.value(y, MARGINS).max() / 100)
-    np.testing.assert_allclose(loss.gradient(y, MARGINS), slope, atol=atol)
+    sides = [loss.hessian(y, t) for t in (MARGINS - h, MARGINS, MARGINS + h)]
+    low, high = np.min(sides, axis=0), np.max(sides, axis=0)
+    jumps = high - low > 0.1
+    gap = np.abs(loss.gradient(y, MARGINS) - slope)
+    assert np.all(gap <= atol + 1e-7 * np.abs(slope) + h * high * jumps)
     curve = (loss.gradient(y, MARGINS + h) - loss.gradient(y, MARGINS - h)) / (2 * h)
-    np.testing.assert_allclose(loss.hessian(y, MARGINS), curve, atol=1e-9)
+    smooth = ~jumps
+    np.testing.assert_allclose(sides[1][smooth], curve[smooth], atol=1e-9)
+    # across a jump the quotient is somewhere between
+    assert np.all((curve >= low - 1e-9) & (curve <= high + 1e-9))
 
 
 @each_loss
@@ -112,11 +129,10 @@ def test_the_constants_bound_the_derivatives_and_are_attained(loss, data_norm, r
         assert 0.99 * constants.smoothness <= max(curves)
 
 
-@each_loss
+@each_oscillating
 @pytest.mark.parametrize("ball", [(0.0, 1.0), (1.0, 0.5), (2.0, 1.0), (1.5, 4.0)])
 @pytest.mark.parametrize("data_norm", [0.5, 1.0, 2.0])
 def test_the_oscillation_is_the_largest_over_all_rows(loss, ball, data_norm):
-    assert isinstance(loss, Oscillating)
     center, radius = ball
     claimed = loss.oscillation(data_norm, center_norm=center, radius=radius)
     widest = 0.0
@@ -128,7 +144,7 @@ def test_the_oscillation_is_the_largest_over_all_rows(loss, ball, data_norm):
     assert 0.9999 * claimed <= widest <= claimed * (1 + 1e-12)
 
 
-@each_loss
+@each_oscillating
 def test_extremes_are_those_of_a_fine_grid(loss):
     generator = np.random.default_rng(0)
     for _ in range(200):
@@ -142,7 +158,7 @@ def test_extremes_are_those_of_a_fine_grid(loss):
         assert value.min() - 1e-5 <= least[0] <= value.min() + 1e-15
 
 
-@each_loss
+@each_oscillating
 def test_totals_are_sums_of_values(loss):
     generator = np.random.default_rng(1)
     for n in (0, 1, 511, 513, 2000):
@@ -152,7 +168,7 @@ def test_totals_are_sums_of_values(loss):
         np.testing.assert_allclose(loss.total(y, t.copy()), expected, rtol=1e-13)
 
 
-@each_loss
+@each_oscillating
 @pytest.mark.parametrize("step", [1e-300, -1e-12, 1e-6, -0.01, 0.2, -1.5, 40.0])
 def test_a_rise_keeps_its_digits_however_small_the_step(loss, step):
     for y in (-1.0, 0.3, 1.0) if loss not in SIGNED else (-1.0, 1.0):
@@ -173,7 +189,7 @@ def test_a_rise_keeps_its_digits_however_small_the_step(loss, step):
                 )
 
 
-@each_loss
+@each_oscillating
 def test_rises_broadcast_like_margins_and_add_up_to_differences_of_totals(loss):
     generator = np.random.default_rng(2)
     t, step = generator.normal(size=(300, 1)), generator.normal(size=(300, 4))
@@ -192,7 +208,7 @@ def test_a_wide_log_cosh_loss_is_nearly_squared_and_keeps_its_digits(scale):
     assert found == pytest.approx(squares, rel=3 / scale**2 + 1e-13)
 
 
-@each(OSCILLATING)
+@each_oscillating
 def test_the_oscillation_over_a_tiny_ball_is_slope_times_width(loss):
     for center, radius in ((0.0, 2.7e-16), (2000.0, 1e-12), (3.0, 1e-9)):
         found = loss.oscillation(1.0, center_norm=center, radius=radius)
@@ -240,3 +256,154 @@ def test_arguments_are_left_alone_and_results_are_new(loss, y):
         assert out.shape == t.shape
         assert not np.shares_memory(out, t)
         assert method(labels[:0], t[:0]).shape == (0,)
+
+
+# --- what objective perturbation reads ------------------------------------------------
+
+
+@functools.cache
+def _slopes_and_curvatures(loss):
+    """Return derivatives over labels and margins, dense around every corner."""
+    edges = [1 - 0.5, 1 + 0.5, 0.0]
+    near = np.concatenate([e + np.linspace(-1e-9, 1e-9, 3) for e in edges])
+    wide = np.geomspace(1e-4, 1e4, 500)
+    t = np.concatenate([np.linspace(-8, 8, 4001), near, -near, wide, -wide])
+    labels = (-1.0, 1.0) if loss in SIGNED else np.linspace(-1, 1, 41)
+    pairs = [loss.derivatives(np.full(t.shape, label), t) for label in labels]
+    slopes, curvatures = np.concatenate(pairs, axis=1)
+    return slopes, curvatures
+
+
+@each_tilting
+def test_the_range_of_slopes_is_never_left_and_its_ends_are_approached(loss):
+    slopes, curvatures = _slopes_and_curvatures(loss)
+    low, high = loss.slope_range
+    assert low < 0.0 < high
+    assert low <= slopes.min() <= 0.99 * low
+    assert 0.99 * high <= slopes.max() <= high
+    assert 0.99 * loss.bend <= curvatures.max() <= loss.bend * (1 + 1e-15)
+
+
+@each_tilting
+def test_the_constants_are_those_of_a_row_of_any_norm(loss):
+    steepest = max(-loss.slope_range[0], loss.slope_range[1])
+    for norm in (0.1, 1.0, 7.0):
+        constants = loss.constants(norm)
+        assert constants.lipschitz == pytest.approx(norm * steepest, rel=1e-15)
+        assert constants.smoothness == pytest.approx(norm**2 * loss.bend, rel=1e-15)
+
+
+@each_tilting
+def test_the_curvature_at_a_slope_is_bounded_and_the_bound_is_attained(loss):
+    slopes, curvatures = _slopes_and_curvatures(loss)
+    share = np.abs(slopes) / max(-loss.slope_range[0], loss.slope_range[1])
+    assert np.all(share <= 1 + 1e-15)
+    bound = loss.curvature_at(np.minimum(share, 1.0))
+    assert np.all(curvatures <= bound * (1 + 1e-9) + 1e-12)
+    for start in np.linspace(0, 0.95, 20):
+        here = (share >= start) & (share <= start + 0.05)
+        assert curvatures[here].max() >= 0.99 * bound[here].max() - 0.01 * loss.bend
+    ends = loss.curvature_at(np.array([0.0, 1.0]))
+    assert np.all((ends >= 0.0) & (ends <= loss.bend))
+    assert loss.curvature_at(np.linspace(0, 1, 10_001)).max() <= loss.bend * (1 + 1e-12)
+
+
+@each_tilting
+def test_one_signed_means_that_the_label_tells_the_sign_of_the_slope(loss):
+    signs = set()
+    for label in (-1.0, 1.0) if loss in SIGNED else (0.0, 0.5):
+        slopes = loss.gradient(np.full(MARGINS.shape, label), MARGINS)
+        signs.add((bool(slopes.min() < 0), bool(slopes.max() > 0)))
+    assert loss.one_signed == (signs == {(True, False), (False, True)})
+
+
+@each_tilting
+def test_losses_are_values(loss):
+    assert hash(loss) == hash(type(loss)())
+    assert loss == type(loss)()
+    assert isinstance(loss.one_signed, bool)
+
+
+# --- losses of several margins --------------------------------------------------------
+
+each_matrix_loss = each(MATRIX_LOSSES)
+
+
+def _matrix_rows(loss, n=400):
+    generator = np.random.default_rng(3)
+    K = loss.n_classes
+    t = generator.normal(size=(n, K)) * np.geomspace(1e-3, 30, n)[:, None]
+    return generator.integers(-1, K, size=n).astype(float), t
+
+
+@each_matrix_loss
+def test_a_matrix_loss_is_public_frozen_and_of_the_protocol(loss):
+    assert type(loss).__name__ in skdp.losses.__all__
+    assert type(loss).__dataclass_params__.frozen
+    assert hash(loss) == hash(type(loss)())
+
+
+@each_matrix_loss
+def test_matrix_derivatives_agree_with_central_differences(loss):
+    y, t = _matrix_rows(loss)
+    h, atol = 1e-5, 1e-9 * max(1.0, np.abs(t).max())
+    for k in range(loss.n_classes):
+        step = h * np.eye(loss.n_classes)[k]
+        slope = (loss.value(y, t + step) - loss.value(y, t - step)) / (2 * h)
+        np.testing.assert_allclose(loss.gradient(y, t)[:, k], slope, atol=atol)
+        curve = (loss.gradient(y, t + step) - loss.gradient(y, t - step)) / (2 * h)
+        np.testing.assert_allclose(loss.hessian(y, t)[:, k], curve, atol=1e-9)
+
+
+@each_matrix_loss
+def test_matrix_constants_bound_the_derivatives_and_are_attained(loss):
+    generator = np.random.default_rng(4)
+    K = loss.n_classes
+    far = 40.0 * np.eye(K)
+    tied = 40.0 * (np.eye(K) + np.roll(np.eye(K), 1, axis=1))
+    t = np.concatenate([_matrix_rows(loss)[1], far, tied, np.zeros((1, K))])
+    y = np.concatenate(
+        [_matrix_rows(loss)[0], np.roll(np.arange(K), 1), np.arange(K), [0]]
+    ).astype(float)
+    constants = loss.constants(2.0)
+    slopes = 2.0 * np.linalg.norm(loss.gradient(y, t), axis=1)
+    hessians = loss.hessian(y, t)
+    eigenvalues = np.linalg.eigvalsh(hessians)
+    traces = np.trace(hessians, axis1=1, axis2=2)
+    assert 0.99 * constants.lipschitz <= slopes.max()
+    assert slopes.max() <= constants.lipschitz * (1 + 1e-15)
+    assert 4 * eigenvalues.min() >= -1e-15
+    assert 0.99 * constants.smoothness <= 4 * eigenvalues.max()
+    assert 4 * eigenvalues.max() <= constants.smoothness * (1 + 1e-14)
+    assert traces.max() == pytest.approx(loss.trace, rel=1e-14)
+    assert np.all(np.sum(eigenvalues > 1e-9, axis=1) <= loss.rank)
+    v = generator.normal(size=t.shape)
+    expected = np.einsum("ikl,il->ik", hessians, v)
+    np.testing.assert_allclose(loss.hessian_product(y, t, v), expected, atol=1e-14)
+
+
+@each_matrix_loss
+def test_extreme_matrix_margins_give_finite_numbers_without_warnings(loss):
+    K = loss.n_classes
+    far = np.array([0.0, 1e6, -1e6, 745.0, -37.0, 1e150, -1e150])
+    t = np.array(np.meshgrid(*[far] * min(K, 3))).reshape(min(K, 3), -1).T
+    t = np.pad(t, [(0, 0), (0, K - t.shape[1])])
+    for label in (-1.0, 0.0, K - 1.0, float(K), 0.5):
+        y = np.full(len(t), label)
+        with np.errstate(over="raise", invalid="raise", divide="raise"):
+            outs = [f(y, t) for f in (loss.value, loss.gradient, loss.hessian)]
+        for out in outs:
+            assert np.all(np.isfinite(out))
+            assert out.dtype == np.float64
+            if label not in range(K):
+                np.testing.assert_array_equal(out, 0.0)
+        assert np.all(outs[0] >= 0.0)
+
+
+@each_matrix_loss
+def test_matrix_arguments_are_left_alone(loss):
+    y, t = _matrix_rows(loss, 20)
+    t.flags.writeable = y.flags.writeable = False
+    for method in (loss.value, loss.gradient, loss.hessian):
+        assert not np.shares_memory(method(y, t), t)
+        assert len(method(y[:0], t[:0])) == 0

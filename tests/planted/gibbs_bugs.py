@@ -200,7 +200,7 @@ def _():
         return lambda self, y, t: t - y
 
     def total(_):
-        return lambda self, y, t: self._even(t - y[:, None]).sum(axis=0)
+        return lambda self, y, t: self._height(t - y[:, None]).sum(axis=0)
 
     return [
         (Targets, "encode", unclipped),
