@@ -17,6 +17,7 @@ from skdp.accounting._geometric import (
 )
 from skdp.accounting._guarantee import Guarantee
 from skdp.accounting._objective_perturbation import ObjectivePerturbationDP
+from skdp.accounting._preconditioned import PreconditionedPerturbationDP
 from skdp.accounting._public import Public
 from skdp.accounting._pure import PureDP
 from skdp.accounting._rejection_loop import RejectionLoopDP, joint_loop_delta
@@ -26,6 +27,7 @@ from skdp.accounting._simultaneous import Simultaneous
 from skdp.accounting._smoothed_gaussian import SmoothedGaussianDP
 from skdp.accounting._spent import PrivacyPart, PrivacySpent
 from skdp.accounting._three_point import ThreePointDP
+from skdp.accounting._tilted_objective import TiltedObjectiveDP
 from skdp.accounting._tradeoff import TradeoffDP
 from skdp.accounting._truncation import (
     pool_failure,
@@ -43,6 +45,7 @@ __all__ = [
     "GaussianDP",
     "Guarantee",
     "ObjectivePerturbationDP",
+    "PreconditionedPerturbationDP",
     "PrivacyPart",
     "PrivacySpent",
     "Public",
@@ -53,6 +56,7 @@ __all__ = [
     "Simultaneous",
     "SmoothedGaussianDP",
     "ThreePointDP",
+    "TiltedObjectiveDP",
     "TradeoffDP",
     "ZeroConcentratedDP",
     "compose",

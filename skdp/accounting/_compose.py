@@ -31,6 +31,7 @@ from skdp.accounting._pld import pair_profile
 from skdp.accounting._pure import PureDP
 from skdp.accounting._simultaneous import Simultaneous
 from skdp.accounting._smoothed_gaussian import SmoothedGaussianDP
+from skdp.accounting._tilted_objective import TiltedObjectiveDP
 
 __all__ = ["Composed", "compose", "union"]
 
@@ -368,8 +369,8 @@ def _merge_unlike(others: tuple[Guarantee, ...]) -> tuple[Guarantee, ...]:
     rho = _sum_concentrated(blur, adjacency).rho if blur else 0.0
     rest: list[Guarantee] = list(unlike)
     single = rest[0] if len(rest) == 1 and mu == 0.0 else None
-    if isinstance(single, ObjectivePerturbationDP):
-        return (single._with(single.mu, single.curvature, rho),)
+    if isinstance(single, ObjectivePerturbationDP | TiltedObjectiveDP):
+        return (single._with_smoothing(rho),)
     if not rest and mu > 0.0 and rho > 0.0:
         return (SmoothedGaussianDP(mu, rho, adjacency=adjacency),)
     if mu > 0.0:

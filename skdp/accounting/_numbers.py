@@ -33,6 +33,16 @@ def nonnegative(name: str, value: object, *, maximum: float = 1e100) -> float:
     return number + 0.0  # turns -0.0 into 0.0, so equal guarantees hash equal
 
 
+def positive(name: str, value: object, remedy: str) -> float:
+    """Return ``value`` as a finite float above 0."""
+    number = nonnegative(name, value)
+    if number == 0.0:
+        raise ValueError(
+            f"{name} is out of range, got 0. Allowed: {name} > 0. {remedy}"
+        )
+    return number
+
+
 def probability(name: str, value: object) -> float:
     """Return ``value`` as a float in [0, 1)."""
     allowed = "0 <= value < 1"

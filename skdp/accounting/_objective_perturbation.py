@@ -13,7 +13,6 @@ psi(w)    sup over p of log(1 + kappa p(1-p)) + p G - p(1-p) mu^2/2
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -21,24 +20,22 @@ import numpy as np
 
 from skdp._typing import FloatArray
 from skdp.accounting._adjacency import Adjacency
-from skdp.accounting._concentrated import ZeroConcentratedDP, concentrated_curve
+from skdp.accounting._concentrated import ZeroConcentratedDP
 from skdp.accounting._gaussian import gaussian_curve
 from skdp.accounting._guarantee import Guarantee
-from skdp.accounting._numbers import mirrored, nonnegative
-from skdp.accounting._pure import pure_curve
-from skdp.accounting._smoothing import NormalLoss, clipped_gaussian_loss
+from skdp.accounting._numbers import nonnegative, positive
+from skdp.accounting._replacement import from_point, group_of_two, shared_profile
+from skdp.accounting._smoothing import (
+    NormalLoss,
+    clipped_gaussian_loss,
+    flat_loss,
+    is_beyond,
+)
 
 __all__ = ["ObjectivePerturbationDP"]
 
 #: Knots of the removal loss: the chord error is curvature / (4 * 4096^2) nats.
 _KNOTS = 4097
-#: The smoothing reaches rho and so many of its widths; its profile there is below
-#: exp(-72).
-_NEGLIGIBLE_WIDTHS = 12.0
-#: Least normal float: smaller computed probabilities have lost their precision.
-_TINY = float(np.finfo(np.float64).tiny)
-#: Shares of epsilon given to the smoothing under replace-one, in its own widths.
-_SMOOTHING_WIDTHS = np.array([4.0, 6.0, 8.0, 10.0, 12.0, 17.0, 24.0, 38.0])
 
 
 def _concave_end(mu: float, kappa: float) -> float:
@@ -126,12 +123,6 @@ def removal_loss(mu: float, kappa: float) -> NormalLoss:
     return NormalLoss(knots, np.maximum.accumulate(values), mu, gaussian=False)
 
 
-def flat_loss(mu: float, kappa: float) -> NormalLoss:
-    """Bound psi by kappa wherever G < kappa: as good as the table for larger eps."""
-    knot = np.array([(kappa - mu * mu / 2) / mu])
-    return NormalLoss(knot, np.array([kappa]), mu, gaussian=False)
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class ObjectivePerturbationDP(Guarantee):
     r"""Noisy minimiser of a ridge-penalised sum of logistic losses, on a lattice.
@@ -181,12 +172,8 @@ class ObjectivePerturbationDP(Guarantee):
     smoothing_rho: float = 0.0
 
     def _check(self) -> None:
-        self._set("mu", nonnegative("mu", self.mu))
-        if self.mu == 0.0:
-            raise ValueError(
-                "mu is out of range, got 0. Allowed: mu > 0. "
-                "Pass the row gradient bound over the noise's standard deviation."
-            )
+        remedy = "Pass the row gradient bound over the noise's standard deviation."
+        self._set("mu", positive("mu", self.mu, remedy))
         self._set("curvature", nonnegative("curvature", self.curvature))
         self._set("smoothing_rho", nonnegative("smoothing_rho", self.smoothing_rho))
 
@@ -204,24 +191,19 @@ class ObjectivePerturbationDP(Guarantee):
         return self._remove_delta(epsilon), add
 
     def _remove_delta(self, epsilon: FloatArray) -> FloatArray:
-        rho = self.smoothing_rho
-        blur = rho + _NEGLIGIBLE_WIDTHS * math.sqrt(2.0 * rho)
-        flat = bool((epsilon >= self.curvature + blur).all())
+        flat = is_beyond(epsilon, self.curvature, self.smoothing_rho)
         table = flat_loss if flat else removal_loss
         loss = table(self.mu, self.curvature)
-        return loss.smoothed(epsilon, rho)
+        return loss.smoothed(epsilon, self.smoothing_rho)
 
     def _replace_delta(self, epsilon: FloatArray) -> FloatArray:
-        """Share epsilon between the ideal release and its smoothing, at its best."""
-        if self.smoothing_rho == 0.0:
-            return _replace_profile(epsilon, self.mu, self.curvature)
-        shares = _SMOOTHING_WIDTHS[:, None] * math.sqrt(2.0 * self.smoothing_rho)
-        left = epsilon - shares
-        ideal = _replace_profile(left.ravel(), self.mu, self.curvature)
-        blur = concentrated_curve(shares, self.smoothing_rho)
-        total = ideal.reshape(left.shape) + blur
-        out: FloatArray = np.minimum(total.min(axis=0), 1.0)
-        return out
+        def ideal(e: FloatArray) -> FloatArray:
+            return _replace_curve(e, self.mu, self.curvature)
+
+        return shared_profile(ideal, epsilon, self.smoothing_rho)
+
+    def _with_smoothing(self, rho: float) -> "ObjectivePerturbationDP":
+        return self._with(self.mu, self.curvature, rho)
 
     def _components(self) -> tuple[Guarantee, ...]:
         if self.smoothing_rho == 0.0:
@@ -246,15 +228,6 @@ class ObjectivePerturbationDP(Guarantee):
         )
 
 
-def _replace_profile(epsilon: FloatArray, mu: float, kappa: float) -> FloatArray:
-    """Bound the replace-one profile of the ideal release at any real epsilon."""
-    both = mirrored(lambda e: _replace_curve(e, mu, kappa), epsilon)
-    # the bounds are no profile of one mechanism: keep them nonincreasing across zero
-    at_zero = _replace_curve(np.zeros(1), mu, kappa)
-    out: FloatArray = np.where(epsilon < 0.0, np.maximum(both, at_zero), both)
-    return out
-
-
 def _replace_curve(epsilon: FloatArray, mu: float, kappa: float) -> FloatArray:
     """Bound the replace-one profile of the ideal release, epsilon >= 0.
 
@@ -275,26 +248,8 @@ def _replace_curve(epsilon: FloatArray, mu: float, kappa: float) -> FloatArray:
         out: FloatArray = gaussian_curve(e, 2 * mu) + rest
         return out
 
-    # a removal that underflows must not hide what the factor makes of it, and at the
-    # exponent's cap the product of the two floors says nothing (it exceeds 1)
-    removal = np.maximum(removal_loss(mu, kappa).hockey_stick(epsilon / 2), _TINY)
-    group = (1.0 + np.exp(np.minimum(epsilon / 2, 709.0))) * removal
-    bounds = [group, _from_point(generic, c, epsilon)]
-    bounds.append(_from_point(logistic, kappa, epsilon))
+    removal = removal_loss(mu, kappa).hockey_stick(epsilon / 2)
+    bounds = [group_of_two(removal, epsilon), from_point(generic, c, epsilon)]
+    bounds.append(from_point(logistic, kappa, epsilon))
     out: FloatArray = np.minimum(np.minimum.reduce(bounds), 1.0)
-    return out
-
-
-def _from_point(
-    curve: Callable[[FloatArray], FloatArray], start: float, epsilon: FloatArray
-) -> FloatArray:
-    """Evaluate a curve that holds from ``start`` on; before, what that point implies.
-
-    One point (start, delta) implies the profile of the hardest mechanism that has it
-    (Kairouz, Oh and Viswanath 2015).
-    """
-    beyond = np.maximum(epsilon, start)
-    values = np.minimum(curve(beyond), 1.0)
-    before = values + (1.0 - values) * pure_curve(epsilon, start)
-    out: FloatArray = np.where(epsilon >= start, values, before)
     return out

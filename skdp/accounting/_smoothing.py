@@ -41,6 +41,9 @@ _WIDTHS = np.array([0.0, 1.0, 2.0, 3.5, 6.0, 9.0, 12.0, 17.0, 24.0, 38.0])
 _BULK = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.5, 7.0, 9.0, 12.0, 16.0, 22.0, 30.0, 39.0])
 #: Relative error of the composite rule (measured below 1e-10), added to the bound.
 _INFLATION = 1.0 + 1e-9
+#: The smoothing reaches rho and so many of its widths; its profile there is below
+#: exp(-72).
+_NEGLIGIBLE_WIDTHS = 12.0
 #: Number of (epsilon, node) pairs handled at once, to bound the memory.
 _CHUNK = 200_000
 
@@ -179,3 +182,19 @@ def gaussian_loss(mu: float) -> NormalLoss:
 def clipped_gaussian_loss(mu: float) -> NormalLoss:
     """Return max(0, loss of the Gaussian pair)."""
     return NormalLoss(np.array([-mu / 2]), np.zeros(1), mu, gaussian=False)
+
+
+def flat_loss(mu: float, level: float) -> NormalLoss:
+    """Return max(level, loss of the Gaussian pair).
+
+    Where a loss is at most ``level`` until the Gaussian one passes it, this bounds it,
+    and beyond that level as well as the loss itself.
+    """
+    knot = np.array([(level - mu * mu / 2) / mu])
+    return NormalLoss(knot, np.array([level]), mu, gaussian=False)
+
+
+def is_beyond(epsilon: FloatArray, level: float, rho: float) -> bool:
+    """Tell whether losses up to ``level``, smoothed, lie below every epsilon."""
+    blur = rho + _NEGLIGIBLE_WIDTHS * np.sqrt(2.0 * rho)
+    return bool((epsilon >= level + blur).all())

@@ -1,6 +1,13 @@
 """Convex losses of a linear margin, with the constants that privacy proofs need."""
 
-from skdp.losses._base import Loss, LossConstants, MatrixLoss, Oscillating, Tilting
+from skdp.losses._base import (
+    Fading,
+    Loss,
+    LossConstants,
+    MatrixLoss,
+    Oscillating,
+    Tilting,
+)
 from skdp.losses._clipped_poisson import ClippedPoissonLoss
 from skdp.losses._huber import HuberLoss
 from skdp.losses._log_cosh import LogCoshLoss
@@ -13,6 +20,7 @@ from skdp.losses._squared import SquaredLoss
 
 __all__ = [
     "ClippedPoissonLoss",
+    "Fading",
     "HuberLoss",
     "LogCoshLoss",
     "LogisticLoss",

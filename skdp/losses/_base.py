@@ -5,7 +5,7 @@ from typing import Protocol, runtime_checkable
 
 from skdp._typing import FloatArray
 
-__all__ = ["Loss", "LossConstants", "MatrixLoss", "Oscillating", "Tilting"]
+__all__ = ["Fading", "Loss", "LossConstants", "MatrixLoss", "Oscillating", "Tilting"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +139,21 @@ class Tilting(Loss, Protocol):
 
         The shares lie in [0, 1]; at a jump the larger side counts.
         """
+        ...
+
+
+@runtime_checkable
+class Fading(Tilting, Protocol):
+    """A loss whose curvature dies where its slope is largest.
+
+    Objective perturbation then need not pay for the Jacobian of the minimiser. Property
+    expected of an implementation, with ``(steepness, lag) = fading`` and p in [0, 1]:
+    ``curvature_at(p) <= steepness (1 - p) (lag + (1 - lag) p)``.
+    """
+
+    @property
+    def fading(self) -> tuple[float, float]:
+        """Steepness > 0 of the fall at p = 1, and lag in [0, 1]: the part left at 0."""
         ...
 
 

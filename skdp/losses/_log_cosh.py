@@ -72,6 +72,11 @@ class LogCoshLoss(RobustLoss):
         out: FloatArray = (1.0 - share) * (1.0 + share)
         return out
 
+    @property
+    def fading(self) -> tuple[float, float]:
+        """Steepness 2 and lag 1/2: the curvature is ``2 (1 - p) (1/2 + p/2)``."""
+        return 2.0, 0.5
+
     def total(self, y: FloatArray, t: FloatArray) -> FloatArray:
         """Return the sum over rows for margins of shape (n, m): shape (m,)."""
         if self.scale > _WIDE * self.target_bound:

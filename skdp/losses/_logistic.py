@@ -103,6 +103,11 @@ class LogisticLoss:
         out: FloatArray = share * (1.0 - share)
         return out
 
+    @property
+    def fading(self) -> tuple[float, float]:
+        """Steepness 1 and lag 0: the curvature is ``(1 - p) p``."""
+        return 1.0, 0.0
+
     def oscillation(
         self, data_norm: float, *, center_norm: float, radius: float
     ) -> float:

@@ -11,6 +11,8 @@ __all__ = ["PseudoHuberLoss"]
 
 #: Residual, in scales, from which on the loss is straight to the last digit.
 _STRAIGHT = 1e100
+#: 3 sqrt(3) / 4, rounded up.
+_STEEPNESS = 1.2990381056766582
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +78,11 @@ class PseudoHuberLoss(RobustLoss):
         """Return ``(1 - share^2)^(3/2)``."""
         out: FloatArray = ((1.0 - share) * (1.0 + share)) ** 1.5
         return out
+
+    @property
+    def fading(self) -> tuple[float, float]:
+        """Steepness 3 sqrt(3) / 4 and lag 1.
+
+        ``(1 - p^2)^(3/2) / (1 - p) = sqrt((1 - p) (1 + p)^3)`` is largest at p = 1/2.
+        """
+        return _STEEPNESS, 1.0

@@ -119,6 +119,16 @@ class SmoothedQuantileLoss(TargetLoss):
         out: FloatArray = np.maximum(np.maximum(below, above), 0.0) / self.width
         return out
 
+    @property
+    def fading(self) -> tuple[float, float]:
+        """Steepness L/h and lag 1 - L, with L = max(q, 1 - q).
+
+        The sign that reaches L bends more at each size of the slope, and there
+        ``f'' = L (1 - p) (1 - L + L p) / h``.
+        """
+        steepest = max(self.quantile, 1.0 - self.quantile)
+        return steepest / self.width, 1.0 - steepest
+
 
 def _check_quantile(value: object) -> float:
     allowed, remedy = "a number between 0 and 1", "Use 0.5 for the median."

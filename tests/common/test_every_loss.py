@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import skdp.losses
-from skdp.losses import Loss, MatrixLoss, Oscillating, Tilting
+from skdp.losses import Fading, Loss, MatrixLoss, Oscillating, Tilting
 
 MARGINS = np.concatenate([[0.0], *([-m, m] for m in np.geomspace(1e-3, 40, 60))])
 METHODS = ("value", "gradient", "hessian", "constants")
@@ -322,6 +322,19 @@ def test_losses_are_values(loss):
     assert hash(loss) == hash(type(loss)())
     assert loss == type(loss)()
     assert isinstance(loss.one_signed, bool)
+
+
+@each_tilting
+def test_fading_bounds_the_curvature_and_cannot_be_less_steep(loss):
+    p = np.linspace(0.0, 1.0, 4001)
+    curvature = loss.curvature_at(p)
+    # who is silent about it has a curvature that stays
+    assert isinstance(loss, Fading) == (curvature[-1] == 0.0)
+    if isinstance(loss, Fading):
+        steepness, lag = loss.fading
+        bound = steepness * (1.0 - p) * (lag + (1.0 - lag) * p)
+        assert np.all(curvature <= bound * (1 + 1e-14))
+        assert np.max(curvature[:-1] / (1.0 - p[:-1])) >= 0.999 * steepness
 
 
 # --- losses of several margins --------------------------------------------------------
