@@ -21,11 +21,14 @@ from skdp.accounting._guarantee import Guarantee
 from skdp.accounting._loss_law import LossLaw, loss_law
 from skdp.accounting._numbers import nonnegative, positive, sequence_of
 from skdp.accounting._phase_loss import LOSSES, phase_addition, phase_removal
+from skdp.accounting._replacement import group_of_two, shared_profile
 
 __all__ = ["PreconditionedPerturbationDP", "smoothing_mu"]
 
 #: Steps of the discrete laws within one standard deviation of the total loss.
-_STEPS = 200
+_STEPS = 100
+#: Standard deviations at which a tail is still a normal float.
+_FAR = 35.0
 #: A zCDP step up to here is dominated by a Gaussian release of twice its size.
 _MOST_RHO = 1.0 / 128.0
 
@@ -62,7 +65,8 @@ class PreconditionedPerturbationDP(Guarantee):
     smoothing_rho : float, default=0.0
         zCDP cost of all lattice steps together, from 0 to 1/128.
     adjacency : Adjacency or str, default="add-remove"
-        There is no proof for replace-one.
+        Which data sets count as neighbours. The numbers are about one row added or
+        removed either way; a replacement is one of each.
     assumptions : tuple of str, default=()
         What the guarantee takes as given.
     source : str, default=""
@@ -73,14 +77,14 @@ class PreconditionedPerturbationDP(Guarantee):
     Raises
     ------
     ValueError
-        If a number is out of range, or the adjacency is not add-remove.
+        If a number is out of range.
 
     Examples
     --------
     >>> from skdp.accounting import PreconditionedPerturbationDP
     >>> g = PreconditionedPerturbationDP(0.08, (0.22,), 0.9)
     >>> g.delta(1.0)
-    7.9807...e-07
+    7.98...e-07
     """
 
     gaussian_mu: float
@@ -107,33 +111,51 @@ class PreconditionedPerturbationDP(Guarantee):
                 "phases is empty. Allowed: one size or more. Use GaussianDP for "
                 "Gaussian releases alone."
             )
-        if self.adjacency is not Adjacency.ADD_REMOVE:
-            raise ValueError(
-                f"adjacency has no proof here, got {str(self.adjacency)!r}. Allowed: "
-                "'add-remove'. Use plain objective perturbation under replace-one."
-            )
 
     def _delta(self, epsilon: FloatArray) -> FloatArray:
         return np.maximum(*self._delta_directed(epsilon))
 
     def _delta_directed(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if self.adjacency is Adjacency.REPLACE_ONE:
+            values = shared_profile(self._two_rows, epsilon, 0.0)
+            return values, values
+        return self._one_row(epsilon)
+
+    @property
+    def _total_mu(self) -> float:
+        """Return the size that the whole would have without curvature."""
+        mu = smoothing_mu(self.smoothing_rho)
+        return math.hypot(self.gaussian_mu, mu, *self.phases)
+
+    def _one_row(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bound both directions of one row more or less."""
         mu = math.hypot(self.gaussian_mu, smoothing_mu(self.smoothing_rho))
-        step = math.hypot(mu, *self.phases) / _STEPS
+        step = self._total_mu / _STEPS
         removal, addition = _laws(self.phases, self.curvature, self.loss, step)
         return removal.profile(epsilon, mu), addition.profile(epsilon, mu)
+
+    def _two_rows(self, epsilon: FloatArray) -> FloatArray:
+        """Bound a replacement at epsilon >= 0, by the row less and the row more."""
+        jacobian = len(self.phases) * math.log1p(self.curvature)
+        far = self._total_mu * (self._total_mu / 2 + _FAR) + jacobian
+        # farther out a delta underflows, and its factor would be all that is seen
+        epsilon = np.minimum(epsilon, 2.0 * far)
+        half = np.maximum(*self._one_row(epsilon / 2))
+        out: FloatArray = np.minimum(group_of_two(half, epsilon), 1.0)
+        return out
+
+    def _to_replace_one(self) -> "PreconditionedPerturbationDP":
+        """Keep the numbers: they describe the release, whatever the neighbours are."""
+        numbers = (getattr(self, name) for name in self._own_fields())
+        return self._with(*numbers, adjacency=Adjacency.REPLACE_ONE)
 
     def _absorbed(self, mu: float, rho: float) -> "Guarantee | None":
         """Return this with more Gaussian releases and lattice steps, if it can be."""
         rho += self.smoothing_rho
-        if rho > _MOST_RHO:
+        if rho > _MOST_RHO or self.adjacency is Adjacency.REPLACE_ONE:
             return None
-        return self._with(
-            math.hypot(self.gaussian_mu, mu),
-            self.phases,
-            self.curvature,
-            self.loss,
-            rho,
-        )
+        gaussian_mu = math.hypot(self.gaussian_mu, mu)
+        return self._with(gaussian_mu, self.phases, self.curvature, self.loss, rho)
 
 
 @lru_cache(maxsize=16)
