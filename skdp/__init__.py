@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     )
     from skdp.decomposition import PrivatePCA
     from skdp.linear_model import (
+        AdaSSPRegressor,
         ASAPClassifier,
         ASAPRegressor,
         KNGQuantileRegressor,
@@ -40,6 +41,7 @@ __version__ = "0.1.0"
 __all__ = [  # noqa: RUF022 (plain order: MWEM is a class)
     "ASAPClassifier",
     "ASAPRegressor",
+    "AdaSSPRegressor",
     "Adjacency",
     "ApproximateDP",
     "BoundedScaler",
@@ -66,6 +68,7 @@ __all__ = [  # noqa: RUF022 (plain order: MWEM is a class)
 _HOMES = {
     "ASAPClassifier": "skdp.linear_model",
     "ASAPRegressor": "skdp.linear_model",
+    "AdaSSPRegressor": "skdp.linear_model",
     "Adjacency": "skdp.accounting",
     "ApproximateDP": "skdp.accounting",
     "BoundedScaler": "skdp.preprocessing",

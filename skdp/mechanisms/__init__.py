@@ -1,5 +1,6 @@
 """Randomised functions of private data, each with a computed guarantee and a proof."""
 
+from skdp.mechanisms._adassp import AdaSSP
 from skdp.mechanisms._approximate_sample import ApproximateSample
 from skdp.mechanisms._base import AdjacentPair, Mechanism, Release
 from skdp.mechanisms._bounded_posterior import BoundedPosterior
@@ -21,6 +22,7 @@ from skdp.mechanisms._kng_regression import KNGRegression
 from skdp.mechanisms._localized_posterior import LocalizedPosterior
 from skdp.mechanisms._noise import GaussianNoise, KNormNoise, NoiseLaw
 from skdp.mechanisms._noisy_histogram import NoisyHistogram
+from skdp.mechanisms._noisy_moments import NoisyMoments
 from skdp.mechanisms._objective_perturbation import ObjectivePerturbation
 from skdp.mechanisms._output_perturbation import OutputPerturbation
 from skdp.mechanisms._posterior_sampling import GibbsPosterior
@@ -37,6 +39,7 @@ from skdp.mechanisms._subsampled_response import SubsampledResponse
 from skdp.mechanisms._weight_table import WeightTable
 
 __all__ = [
+    "AdaSSP",
     "AdjacentPair",
     "ApproximateSample",
     "BoundedPosterior",
@@ -57,6 +60,7 @@ __all__ = [
     "Mechanism",
     "NoiseLaw",
     "NoisyHistogram",
+    "NoisyMoments",
     "ObjectivePerturbation",
     "OutputPerturbation",
     "PrincipalDirection",

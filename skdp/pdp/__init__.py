@@ -2,6 +2,7 @@
 
 from skdp.pdp._exact import exact_loss
 from skdp.pdp._fit import center_loss, fit_loss
+from skdp.pdp._moments import exact_moments_loss, moments_loss
 from skdp.pdp._posterior import posterior_loss
 from skdp.pdp._posterior_draws import draws_loss
 from skdp.pdp._published import published_loss
@@ -10,7 +11,9 @@ __all__ = [
     "center_loss",
     "draws_loss",
     "exact_loss",
+    "exact_moments_loss",
     "fit_loss",
+    "moments_loss",
     "posterior_loss",
     "published_loss",
 ]

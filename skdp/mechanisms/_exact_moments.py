@@ -1,0 +1,82 @@
+r"""Second moments of private rows without a rounding: sums of products of integers.
+
+Rows are cut to a public grid, which makes every product an integer. A block of them
+adds up within 53 bits, so a matrix product in floats is exact whatever its order, and
+blocks add up in two words.
+
+Notation (docs/proofs/adassp.md, "The computed sums")
+-----------------------------------------------------
+k        bits of an entry                                                 -> ``bits``
+R        bound on the norm of a row                                     -> ``radius``
+"""
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from skdp._typing import FloatArray, IntArray
+from skdp.rows import PrivateRows
+
+__all__ = ["MOST_BITS", "IntegerArray", "exact_moments", "fixed_point_rows"]
+
+#: Python integers.
+IntegerArray: TypeAlias = npt.NDArray[Any]
+
+#: A block of 2^13 products below 2^40 adds up within 2^53.
+MOST_BITS, _BLOCK = 20, 8192
+#: Keeps a row of up to 2^12 entries within its norm, whatever its rounding.
+_INSIDE = 1.0 - 2.0**-40
+#: Bits of the lower of the two words of a sum.
+_WORD = 40
+
+
+def fixed_point_rows(
+    data: PrivateRows, radius: float, bits: int
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Yield clipped rows over ``radius`` and targets, in units of ``2^-bits``.
+
+    Both are cut towards zero to integers, so no norm grows. Targets beyond [-1, 1]
+    count as the nearer end.
+    """
+    unit = 2.0**bits
+    for X, y in data.projected():
+        targets = np.trunc(np.clip(y, -1.0, 1.0) * unit)
+        for start in range(0, len(X), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            rows = X[part] * (unit * _INSIDE / radius)
+            yield np.trunc(rows, out=rows), targets[part]
+
+
+def exact_moments(
+    data: PrivateRows, radius: float, bits: int
+) -> tuple[IntegerArray, IntegerArray]:
+    """Return X'X, shape (d, d), and X'y, shape (d,), in units of ``2^(-2 bits)``."""
+    d = data.n_coefficients
+    sums = _TwoWords((d, d + 1))
+    for X, y in fixed_point_rows(data, radius, bits):
+        block = np.empty((d, d + 1))
+        np.matmul(X.T, X, out=block[:, :d])
+        np.matmul(X.T, y, out=block[:, d])
+        sums.add(block.astype(np.int64))
+    total = sums.total()
+    return total[:, :d], total[:, d]
+
+
+class _TwoWords:
+    """A sum of arrays of 54-bit integers that does not overflow."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self._low: IntArray = np.zeros(shape, dtype=np.int64)
+        self._high: IntArray = np.zeros(shape, dtype=np.int64)
+
+    def add(self, block: IntArray) -> None:
+        self._low += block
+        self._high += self._low >> _WORD
+        self._low &= (1 << _WORD) - 1
+
+    def total(self) -> IntegerArray:
+        """Return the sum as Python integers."""
+        out: IntegerArray = self._high.astype(object) * (1 << _WORD) + self._low
+        return out
