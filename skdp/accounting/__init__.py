@@ -9,6 +9,7 @@ from skdp.accounting._concentrated import (
     concentrated_delta,
     concentrated_epsilon,
 )
+from skdp.accounting._conservative_objective import ConservativeObjectiveDP
 from skdp.accounting._gaussian import GaussianDP, gaussian_delta, gaussian_mu
 from skdp.accounting._geometric import (
     geometric_delta,
@@ -42,6 +43,7 @@ __all__ = [
     "ApproximateDP",
     "Channel",
     "Composed",
+    "ConservativeObjectiveDP",
     "GaussianDP",
     "Guarantee",
     "ObjectivePerturbationDP",

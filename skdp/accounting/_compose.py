@@ -19,6 +19,7 @@ from skdp.accounting._adjacency import Adjacency
 from skdp.accounting._approximate import ApproximateDP
 from skdp.accounting._channel import describe
 from skdp.accounting._concentrated import ZeroConcentratedDP
+from skdp.accounting._conservative_objective import ConservativeObjectiveDP
 from skdp.accounting._gaussian import GaussianDP
 from skdp.accounting._guarantee import (
     Guarantee,
@@ -28,6 +29,7 @@ from skdp.accounting._guarantee import (
 from skdp.accounting._numbers import sequence_of
 from skdp.accounting._objective_perturbation import ObjectivePerturbationDP
 from skdp.accounting._pld import pair_profile
+from skdp.accounting._preconditioned import PreconditionedPerturbationDP
 from skdp.accounting._pure import PureDP
 from skdp.accounting._simultaneous import Simultaneous
 from skdp.accounting._smoothed_gaussian import SmoothedGaussianDP
@@ -41,6 +43,8 @@ _MOST_ATOMS = 20_000
 _TYPICAL_DELTA = 1e-9
 #: Stands for the need of a part that no epsilon satisfies at that delta.
 _ENDLESS = 1e6
+#: Notions that carry the price of a lattice step themselves.
+_SMOOTHABLE = (ObjectivePerturbationDP, TiltedObjectiveDP, ConservativeObjectiveDP)
 #: Number of (epsilon, atom) pairs handled at once, to bound the memory.
 _CHUNK = 1_000_000
 
@@ -368,8 +372,13 @@ def _merge_unlike(others: tuple[Guarantee, ...]) -> tuple[Guarantee, ...]:
     mu = _sum_gaussian(gaussian, adjacency).mu if gaussian else 0.0
     rho = _sum_concentrated(blur, adjacency).rho if blur else 0.0
     rest: list[Guarantee] = list(unlike)
-    single = rest[0] if len(rest) == 1 and mu == 0.0 else None
-    if isinstance(single, ObjectivePerturbationDP | TiltedObjectiveDP):
+    only = rest[0] if len(rest) == 1 else None
+    if isinstance(only, PreconditionedPerturbationDP):
+        absorbed = only._absorbed(mu, rho)
+        if absorbed is not None:
+            return (absorbed,)
+    single = only if mu == 0.0 else None
+    if isinstance(single, _SMOOTHABLE):
         return (single._with_smoothing(rho),)
     if not rest and mu > 0.0 and rho > 0.0:
         return (SmoothedGaussianDP(mu, rho, adjacency=adjacency),)

@@ -138,10 +138,10 @@ def addition_profile(
     if nu == 0.0:
         return clipped_gaussian_loss(mu).smoothed(epsilon, rho)
     level = mu * nu / 2
-    branches = [flat_loss(m, level).smoothed(epsilon, rho) for m in (mu, nu)]
-    common = concentrated_curve(epsilon - level, rho)
-    out: FloatArray = np.minimum(branches[0] + branches[1] - _DOWN * common, 1.0)
-    return np.maximum(out, 0.0)
+    one, other = (flat_loss(m, level).smoothed(epsilon, rho) for m in (mu, nu))
+    common = concentrated_curve(epsilon - level, rho) * (_DOWN if rho > 0.0 else 1.0)
+    out: FloatArray = np.clip(one + other - common, 0.0, 1.0)
+    return out
 
 
 def corner_profile(epsilon: FloatArray, mu: float, nu: float) -> FloatArray:

@@ -81,7 +81,7 @@ class TiltedObjectiveDP(Guarantee):
     >>> huber = TiltedObjectiveDP(0.25, 0.25, 0.1)
     >>> log_cosh = TiltedObjectiveDP(0.25, 0.25, 0.5, fading=1.0, lag=0.5)
     >>> huber.delta(1.0), log_cosh.delta(1.0)
-    (1.38899...e-05, 5.84854...e-06)
+    (1.41396...e-05, 5.84854...e-06)
     >>> log_cosh.delta(1.0) / gaussian_delta(1.0, 0.25)
     2.0000...
     """

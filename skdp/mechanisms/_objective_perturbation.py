@@ -1,4 +1,4 @@
-r"""Objective perturbation for the logistic loss.
+r"""Objective perturbation for losses of bounded slope.
 
 Notation (derived in docs/proofs/objective_perturbation.md)
 -----------------------------------------------------------
@@ -7,27 +7,28 @@ theta    coefficient vector, intercept coordinate last, shape (d,)
 alpha    ridge on the SUM of the losses, every coordinate penalised    -> ``alpha``
 b        noise vector of the linear term, shape (d,)                   -> ``noise_law``
 J0       sum of losses plus ridge, without the noise term
+L        bound on the slope of the loss
 kappa    R^2 / alpha                                            -> ``curvature``
-mu       R / sigma                                          -> ``sensitivity_ratio``
+mu       R L / sigma                                        -> ``sensitivity_ratio``
 tau      public bound on the gradient norm of the solution       -> ``gradient_tol``
 """
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from skdp._typing import FloatArray
-from skdp.accounting import (
-    Adjacency,
-    ApproximateDP,
-    Guarantee,
-    ObjectivePerturbationDP,
-    PureDP,
+from skdp.accounting import Adjacency, ApproximateDP, Guarantee, PureDP
+from skdp.losses import (
+    LogCoshLoss,
+    LogisticLoss,
+    PseudoHuberLoss,
+    SmoothedQuantileLoss,
+    Tilting,
 )
-from skdp.losses import LogisticLoss
 from skdp.mechanisms._base import AdjacentPair, Mechanism, Release, require
 from skdp.mechanisms._calibration import DOWN
 from skdp.mechanisms._hard_rows import hard_row_pairs
@@ -36,11 +37,14 @@ from skdp.mechanisms._ridge import (
     GaussianPlan,
     PurePlan,
     calibrated_mu,
+    calibrated_rate,
+    chosen_ridge,
     plan_gaussian,
     plan_pure,
 )
 from skdp.mechanisms._rows_fit import check_rows
 from skdp.mechanisms._smoothing import LatticeSmoothing, check_step
+from skdp.mechanisms._tilt import Tilt
 from skdp.random import RandomSource
 from skdp.rows import PrivateRows
 from skdp.solvers import Objective, minimise
@@ -48,6 +52,7 @@ from skdp.solvers import Objective, minimise
 __all__ = ["ObjectivePerturbation"]
 
 _SOURCE = "joint bound of objective perturbation, docs/proofs/objective_perturbation.md"
+_PUBLISHED = "Redberg, Koskela and Wang (2023), Theorem 3.1, with exact smoothing"
 #: tau in units of the gradient bound of one row ...
 _RELATIVE_TOL = 1e-8
 #: ... unless the noise is so large (epsilon below about 1e-5) that its own rounding
@@ -57,11 +62,11 @@ _NOISE_TOL = 2.0**-48
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
-    r"""Minimise a ridge-penalised logistic objective tilted by one noise vector.
+    r"""Minimise a ridge-penalised sum of losses tilted by one noise vector.
 
     The ideal release is the exact minimiser of
 
-    .. math:: J(\theta) = \sum_i \log(1 + e^{-y_i x_i \cdot \theta})
+    .. math:: J(\theta) = \sum_i f(x_i \cdot \theta; y_i)
         + \tfrac{\alpha}{2}|\theta|^2 + b \cdot \theta ,
 
     a sum over rows, never a mean. What is published is a certified approximate
@@ -81,16 +86,23 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
         The finite-precision step at the end.
     adjacency : Adjacency
         Neighbouring relation of the guarantee.
-    loss : LogisticLoss
-        The loss of one row.
+    loss : Tilting
+        The loss of one row: convex, of bounded slope and curvature. Labels are those
+        it expects; the logistic loss by default.
+    conservative : bool, default=False
+        Whether the guarantee is the published bound, which is larger. Gaussian noise
+        and add-remove only.
 
     Privacy
     -------
-    Gaussian noise: for ``alpha >= R^2 / epsilon`` the privacy profile of the minimiser
-    equals that of one Gaussian release of a gradient, in both directions of the
-    add-remove relation; the smoothing step is added by an exact integral. K-norm noise
-    of rate ``c``: pure epsilon = c R plus the share of the smoothing step. Theorems and
-    the rules for replace-one: docs/proofs/objective_perturbation.md.
+    Gaussian noise, logistic loss: for ``alpha >= R^2 / epsilon`` the privacy profile of
+    the minimiser equals that of one Gaussian release of a gradient, in both directions
+    of the add-remove relation; the smoothing step is added by an exact integral. A loss
+    whose slope takes both signs for a label doubles delta when a row is added; one
+    whose curvature does not fade with its slope pays for it out of epsilon. K-norm
+    noise of rate ``c``: pure epsilon = c R L, and the same payment, plus the share of
+    the smoothing step. Theorems and the rules for replace-one:
+    docs/proofs/objective_perturbation.md.
 
     Examples
     --------
@@ -102,6 +114,11 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
     4.225
     >>> mechanism.guarantee.epsilon(1e-6) <= 1.0
     True
+    >>> from skdp.losses import LogCoshLoss
+    >>> robust = ObjectivePerturbation.calibrate(
+    ...     ApproximateDP(1.0, 1e-6), radius=1.0, n_coefficients=5, loss=LogCoshLoss())
+    >>> round(robust.noise_law.scale / LogCoshLoss().scale, 3)
+    4.365
     """
 
     radius: float
@@ -110,18 +127,35 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
     noise_law: GaussianNoise | KNormNoise
     smoothing: LatticeSmoothing
     adjacency: Adjacency = Adjacency.ADD_REMOVE
-    loss: LogisticLoss = field(default_factory=LogisticLoss)
+    loss: Tilting = field(default_factory=LogisticLoss)
+    conservative: bool = False
 
     def __post_init__(self) -> None:
         """Refuse fields with which the guarantee would not hold."""
         object.__setattr__(self, "adjacency", Adjacency(self.adjacency))
-        require(type(self.loss) is LogisticLoss, "the proof is for the logistic loss")
+        require(
+            isinstance(self.loss, Tilting), "loss must state the bounds of its slopes"
+        )
         require(0.0 < self.radius < math.inf, "radius must be above 0")
         require(0.0 < self.alpha < math.inf, "alpha must be above 0")
         check_step(self.noise_law, self.smoothing, self.n_coefficients, self.adjacency)
         require(
             self.smoothing.error >= 2 * self.gradient_tol / self.alpha * DOWN,
             "smoothing.error must be at least 2 gradient_tol / alpha",
+        )
+        if self.conservative:
+            self._check_published()
+
+    def _check_published(self) -> None:
+        """Refuse what the published bound does not speak about."""
+        require(
+            isinstance(self.noise_law, GaussianNoise)
+            and self.adjacency is Adjacency.ADD_REMOVE,
+            "the conservative bound is for Gaussian noise and add-remove neighbours",
+        )
+        require(
+            self.curvature * self.loss.bend < 1.0,
+            "the conservative bound needs a ridge above one row's curvature",
         )
 
     @classmethod
@@ -132,7 +166,8 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
         radius: float,
         n_coefficients: int,
         alpha: float | Literal["auto"] = "auto",
-        loss: LogisticLoss | None = None,
+        loss: Tilting | None = None,
+        conservative: bool = False,
     ) -> Self:
         """Return the least noisy instance whose computed guarantee meets the target.
 
@@ -147,14 +182,24 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
             Length of theta.
         alpha : float or "auto", default="auto"
             Ridge asked for; raised to the privacy floor where it is below. ``"auto"``
-            is 1.05 times the floor (4 times under replace-one with Gaussian noise).
-        loss : LogisticLoss, optional
-            The loss of one row.
+            is 1.05 times the floor (4 times under replace-one with Gaussian noise), or
+            5 times for a loss whose curvature does not fade.
+        loss : Tilting, optional
+            The loss of one row; :class:`skdp.losses.LogisticLoss` by default.
+        conservative : bool, default=False
+            Whether to calibrate by the published bound. The noise is then 1.1 to 1.4
+            times as large.
 
         Returns
         -------
         ObjectivePerturbation
             Its ``guarantee`` implies ``target``.
+
+        Raises
+        ------
+        ValueError
+            If a number is out of range, or ``conservative`` is asked for with delta = 0
+            or replace-one neighbours.
 
         Examples
         --------
@@ -166,34 +211,38 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
         0.495
         """
         require(0.0 < radius < math.inf, "radius must be a finite number above 0")
+        loss = loss or LogisticLoss()
         delta = target.delta_bound if isinstance(target, ApproximateDP) else 0.0
         epsilon, adjacency = target.epsilon_bound, target.adjacency
+        if conservative:
+            _check_conservative(delta, adjacency)
         plan: GaussianPlan | PurePlan
         if delta > 0.0:
             plan = plan_gaussian(epsilon, delta, adjacency)
         else:
             plan = plan_pure(epsilon, adjacency)
-        if alpha == "auto":
-            ridge = radius**2 / plan.curvature_auto
-        else:
-            ridge = max(float(alpha), radius**2 / plan.curvature_limit)
+        asked = None if alpha == "auto" else float(alpha)
+        ridge = chosen_ridge(asked, plan, loss, radius, conservative=conservative)
+        tilt = Tilt(loss, radius**2 / ridge, conservative)
+        lipschitz = loss.constants(radius).lipschitz
         noise_law: GaussianNoise | KNormNoise
         if isinstance(plan, GaussianPlan):
             rho = plan.smoothing_mu**2 / 2
-            mu = calibrated_mu(epsilon, delta, radius**2 / ridge, rho, adjacency)
-            noise_law = GaussianNoise(radius / mu)
+            mu = calibrated_mu(epsilon, delta, tilt, rho, adjacency)
+            noise_law = GaussianNoise(lipschitz / mu)
         else:
-            noise_law = KNormNoise(radius / plan.rate)
+            noise_law = KNormNoise(lipschitz / calibrated_rate(plan, tilt, adjacency))
         # 2 tau: the certified gradient norm, and as much again for its rounding
-        error = 2 * _gradient_tol(radius, noise_law, n_coefficients) / ridge
+        error = 2 * _gradient_tol(lipschitz, noise_law, n_coefficients) / ridge
         return cls(
             radius=radius,
             n_coefficients=n_coefficients,
             alpha=ridge,
             noise_law=noise_law,
-            smoothing=_smoothing(plan, error, n_coefficients, adjacency),
+            smoothing=plan.smoothing(error, n_coefficients, adjacency),
             adjacency=adjacency,
-            loss=loss or LogisticLoss(),
+            loss=loss,
+            conservative=conservative,
         )
 
     @property
@@ -209,7 +258,8 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
     @property
     def gradient_tol(self) -> float:
         """Public bound tau on the gradient norm at the computed minimiser."""
-        return _gradient_tol(self.radius, self.noise_law, self.n_coefficients)
+        lipschitz = self.loss.constants(self.radius).lipschitz
+        return _gradient_tol(lipschitz, self.noise_law, self.n_coefficients)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -222,24 +272,18 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
         return self._joint_guarantee(smoothed=False)
 
     def _joint_guarantee(self, *, smoothed: bool) -> Guarantee:
+        tilt = Tilt(self.loss, self.curvature, self.conservative)
+        words: dict[str, Any] = {
+            "adjacency": self.adjacency,
+            "assumptions": self._assumptions(),
+            "source": _PUBLISHED if self.conservative else _SOURCE,
+        }
         if isinstance(self.noise_law, GaussianNoise):
-            return ObjectivePerturbationDP(
-                self.sensitivity_ratio,
-                self.curvature,
-                self.smoothing.rho if smoothed else 0.0,
-                adjacency=self.adjacency,
-                assumptions=self._assumptions(),
-                source=_SOURCE,
-            )
-        main = _pure_loss(self.sensitivity_ratio, self.curvature)
-        if self.adjacency is Adjacency.REPLACE_ONE:
-            main *= 2  # one removal and one addition
-        return PureDP(
-            main + (self.smoothing.epsilon if smoothed else 0.0),
-            adjacency=self.adjacency,
-            assumptions=self._assumptions(),
-            source=_SOURCE,
-        )
+            rho = self.smoothing.rho if smoothed else 0.0
+            return tilt.guarantee(self.sensitivity_ratio, rho, **words)
+        main = tilt.pure_loss(self.sensitivity_ratio, self.adjacency)
+        step = self.smoothing.epsilon if smoothed else 0.0
+        return PureDP(main + step, **words)
 
     def _assumptions(self) -> tuple[str, ...]:
         return (
@@ -254,7 +298,8 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
         Parameters
         ----------
         data : PrivateRows
-            Rows with labels in {-1, 0, +1}; clipped to ``radius`` by their own ball.
+            Rows with labels as the loss expects them; clipped to ``radius`` by their
+            own ball.
         source : RandomSource
             Where the randomness comes from.
 
@@ -320,40 +365,31 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
             ApproximateDP(1.0, 1e-6), radius=2.0, n_coefficients=2, alpha=50.0
         )
         yield cls.calibrate(PureDP(1.0), radius=0.25, n_coefficients=2)
+        yield from cls._instances_of_other_losses()
 
-
-def _smoothing(
-    plan: GaussianPlan | PurePlan, error: float, n_features: int, adjacency: Adjacency
-) -> LatticeSmoothing:
-    if isinstance(plan, GaussianPlan):
-        return LatticeSmoothing.concentrated(
-            error=error,
-            n_features=n_features,
-            mu=plan.smoothing_mu,
-            adjacency=adjacency,
-        )
-    return LatticeSmoothing.pure(
-        error=error,
-        n_features=n_features,
-        epsilon=plan.smoothing_epsilon,
-        adjacency=adjacency,
-    )
+    @classmethod
+    def _instances_of_other_losses(cls) -> Iterator[Self]:
+        """Yield smooth losses in one dimension, where the law can be integrated."""
+        public: dict[str, Any] = {"radius": 1.0, "n_coefficients": 1}
+        yield cls.calibrate(ApproximateDP(1.0, 1e-6), loss=LogCoshLoss(), **public)
+        yield cls.calibrate(PureDP(1.0), loss=PseudoHuberLoss(), **public)
+        quantile = SmoothedQuantileLoss(quantile=0.9)
+        yield cls.calibrate(ApproximateDP(4.0, 1e-6), loss=quantile, **public)
 
 
 def _gradient_tol(
-    radius: float, noise_law: GaussianNoise | KNormNoise, n_coefficients: int
+    lipschitz: float, noise_law: GaussianNoise | KNormNoise, n_coefficients: int
 ) -> float:
-    """Return tau, a function of public numbers; the logistic loss has L = 1."""
+    """Return tau, a function of public numbers."""
     noise = noise_law.typical_norm(n_coefficients)
-    return max(_RELATIVE_TOL * radius, _NOISE_TOL * noise)
+    return max(_RELATIVE_TOL * lipschitz, _NOISE_TOL * noise)
 
 
-def _pure_loss(c: float, kappa: float) -> float:
-    r"""Bound :math:`\sup_p \log(1 + \kappa p(1-p)) + c p` over p in [0, 1].
-
-    Equals ``c`` for kappa <= c. Beyond, the smaller of two bounds:
-    log(1 + u) <= u turns the sum into a parabola, and p(1-p) <= 1/4 splits it.
-    """
-    if kappa <= c:
-        return c
-    return min((kappa + c) ** 2 / (4 * kappa), c + math.log1p(kappa / 4))
+def _check_conservative(delta: float, adjacency: Adjacency) -> None:
+    """Refuse targets that the published bound does not speak about."""
+    if delta == 0.0 or adjacency is not Adjacency.ADD_REMOVE:
+        raise ValueError(
+            "conservative=True does not fit the target, got "
+            f"delta={delta:g} and adjacency={str(adjacency)!r}. Allowed: delta > 0 and "
+            "'add-remove', as in the published theorem. Use conservative=False."
+        )

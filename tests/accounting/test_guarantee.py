@@ -14,9 +14,11 @@ from skdp.accounting import (
     Adjacency,
     ApproximateDP,
     Composed,
+    ConservativeObjectiveDP,
     GaussianDP,
     Guarantee,
     ObjectivePerturbationDP,
+    PreconditionedPerturbationDP,
     PureDP,
     RejectionLoopDP,
     RuntimeCost,
@@ -45,6 +47,9 @@ ALL = [
     ObjectivePerturbationDP(0.1, 0.25, 1e-8, adjacency="replace-one"),
     TiltedObjectiveDP(0.25, 0.1, 0.3, 0.9, 0.5, 1e-6),
     TiltedObjectiveDP(0.1, 0.1, 0.06, adjacency="replace-one"),
+    ConservativeObjectiveDP(0.2, 0.05, 1e-6),
+    PreconditionedPerturbationDP(0.08, (0.22,), 0.9, smoothing_rho=1e-7),
+    PreconditionedPerturbationDP(0.2, (0.2, 0.5), 0.8, "log-cosh"),
     RuntimeCost("simple", p_hi=0.6, Dg=0.3),
     RuntimeCost("batched", p_lo=0.1, p_hi=0.9, Dg=0.3, batch=12),
     RuntimeCost("truncated", p_lo=0.1, p_hi=0.9, Dg=0.3, batch=12),
@@ -183,7 +188,13 @@ def test_replacement_costs_at_least_as_much_and_is_one_way(g):
 @every
 def test_groups_never_change_the_neighbours(g):
     assert g.group(1) is g
-    if isinstance(g, ObjectivePerturbationDP | TiltedObjectiveDP):
+    if isinstance(
+        g,
+        ObjectivePerturbationDP
+        | TiltedObjectiveDP
+        | ConservativeObjectiveDP
+        | PreconditionedPerturbationDP,
+    ):
         with pytest.raises(TypeError, match="no group rule"):
             g.group(2)
     else:

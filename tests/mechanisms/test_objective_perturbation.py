@@ -7,10 +7,10 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from scipy.stats import chi2, gamma, kstest
 
-from skdp.accounting import ApproximateDP, PureDP
+from skdp.accounting import Adjacency, ApproximateDP, PureDP
 from skdp.losses import LogisticLoss
 from skdp.mechanisms import GaussianNoise, KNormNoise, ObjectivePerturbation
-from skdp.mechanisms._objective_perturbation import _pure_loss
+from skdp.mechanisms._tilt import Tilt
 from skdp.random import as_random_source
 from skdp.rows import L2Ball, PrivateRows, as_row_blocks
 
@@ -278,9 +278,10 @@ def test_the_pure_loss_bound_is_above_the_supremum_and_attained_up_to_the_floor(
     p = np.linspace(0, 1, 100_001)
     for kappa in c * np.array([1e-3, 0.5, 1.0, 1.01, 2.0, 10.0, 1e4]):
         truth = np.max(np.log1p(kappa * p * (1 - p)) + c * p)
-        assert truth <= _pure_loss(c, kappa) * (1 + 1e-12)
+        bound = Tilt(LogisticLoss(), kappa).pure_loss(c, Adjacency.ADD_REMOVE)
+        assert truth <= bound * (1 + 1e-12)
         if kappa <= c:
-            assert _pure_loss(c, kappa) == c
+            assert bound == c
 
 
 def test_the_logistic_loss_has_the_two_facts_the_theorem_rests_on():

@@ -1,7 +1,9 @@
 import pytest
 
 from skdp.accounting import Adjacency
+from skdp.losses import LogisticLoss
 from skdp.mechanisms._ridge import calibrated_mu, plan_gaussian, plan_pure
+from skdp.mechanisms._tilt import Tilt
 
 EPSILONS = (1e-6, 0.01, 0.1, 1.0, 8.0, 1000.0)
 
@@ -23,9 +25,7 @@ def test_the_smoothing_share_is_small_and_the_default_ridge_above_the_floor(
 
 
 def test_curvature_beyond_the_floor_is_paid_with_noise():
-    sizes = [
-        calibrated_mu(1.0, 1e-6, kappa, 0.0, Adjacency.ADD_REMOVE)
-        for kappa in (0.5, 1.0, 2.0, 5.0)
-    ]
+    tilts = [Tilt(LogisticLoss(), kappa) for kappa in (0.5, 1.0, 2.0, 5.0)]
+    sizes = [calibrated_mu(1.0, 1e-6, t, 0.0, Adjacency.ADD_REMOVE) for t in tilts]
     assert sizes[0] == pytest.approx(sizes[1], rel=1e-9)
     assert sizes[1] > sizes[2] > sizes[3] > 0
