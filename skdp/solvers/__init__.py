@@ -5,6 +5,7 @@ from skdp.solvers._minimise import Solution, minimise
 from skdp.solvers._minimise_on_ball import BallSolution, minimise_on_ball
 from skdp.solvers._objective import Objective, check_targets
 from skdp.solvers._table import Table
+from skdp.solvers._whitened import WhitenedObjective
 
 __all__ = [
     "BallSolution",
@@ -12,6 +13,7 @@ __all__ = [
     "RowStatistics",
     "Solution",
     "Table",
+    "WhitenedObjective",
     "check_targets",
     "minimise",
     "minimise_on_ball",

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp._typing import FloatArray
+from skdp.solvers._model import Model
 from skdp.solvers._newton import Descent, warm_start
 from skdp.solvers._objective import Objective
 from skdp.solvers._problem import Problem
 
-__all__ = ["Solution", "minimise"]
+__all__ = ["Solution", "certified_descent", "minimise"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +85,31 @@ def minimise(objective: Objective, *, gradient_tol: float) -> Solution:
     problem = Problem(
         table, objective.loss, objective.alpha / unit**2, objective.linear / unit
     )
+    descent = certified_descent(problem, gradient_tol / unit)
+    return Solution(
+        descent.best_theta / unit, descent.best_norm * unit, problem.n_passes
+    )
+
+
+def certified_descent(
+    problem: Problem,
+    tolerance: float,
+    start: FloatArray | None = None,
+    model: Model | None = None,
+) -> Descent:
+    """Descend until the gradient norm is at most ``tolerance``, or is rounding.
+
+    From ``start`` on a part of the table, or on the whole if there is a model for it.
+    """
     # overflow in a trial point is answered by a shorter step, not by a warning
     with np.errstate(all="ignore"):
-        theta, model = warm_start(problem)
-        descent = Descent(problem, theta, model)
+        if start is None or model is None:
+            start, model = warm_start(problem, start)
+        descent = Descent(problem, start, model)
         if not math.isfinite(descent.norm):
             raise ValueError(
                 "the objective is not finite. Allowed: finite rows, labels and linear "
                 "term. Clean the rows before the call."
             )
-        descent.run(gradient_tol / unit)
-    return Solution(
-        descent.best_theta / unit, descent.best_norm * unit, problem.n_passes
-    )
+        descent.run(tolerance)
+    return descent

@@ -122,9 +122,15 @@ class Descent:
         return remaining > _FRESH_PASSES + cost
 
 
-def warm_start(problem: Problem) -> tuple[FloatArray, Model | None]:
-    """Return a point and a model found on parts spread over the table."""
-    theta = np.zeros(problem.table.n_coefficients)
+def warm_start(
+    problem: Problem, theta: FloatArray | None = None
+) -> tuple[FloatArray, Model | None]:
+    """Return a point and a model found on parts spread over the table.
+
+    The first part starts at ``theta``, by default at zero.
+    """
+    if theta is None:
+        theta = np.zeros(problem.table.n_coefficients)
     model: Model | None = None
     for fraction in _PARTS:
         part = problem.part(fraction)

@@ -39,8 +39,9 @@ def pull_back(
 def data_gradient(table: Table, loss: Loss, theta: FloatArray) -> FloatArray:
     """Return the gradient of the sum of losses, in the units of the table."""
     total = PairwiseSum(np.zeros(table.n_coefficients))
-    for x, y, f in table:
+    for index, (x, y, f) in enumerate(table):
         slopes = loss.gradient(y, margins(x, f, theta, table.constant))
+        table.apply_weights(index, slopes)
         total.add(pull_back(x, f, slopes, table.constant))
     return total.total()
 
@@ -53,9 +54,10 @@ def data_gradient_hessian(
     total = PairwiseSum(np.zeros(table.n_coefficients))
     hessian = np.zeros((table.n_coefficients, table.n_coefficients))
     buffer = np.empty(0)
-    for x, y, f in table:
+    for index, (x, y, f) in enumerate(table):
         t = margins(x, f, theta, table.constant)
         slopes, curvatures = loss.derivatives(y, t)
+        table.apply_weights(index, slopes, curvatures)
         total.add(pull_back(x, f, slopes, table.constant))
         weights = (f * np.sqrt(curvatures))[:, None]
         if not isinstance(x, np.ndarray):

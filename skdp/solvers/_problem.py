@@ -35,6 +35,9 @@ class Problem:
     share : float, default=1.0
         Share of all rows that the table holds; their sums are scaled up by its inverse,
         so that points, gradients and models pass between a part and the whole.
+    transform : ndarray of shape (n_coefficients, n_coefficients), optional
+        Turns a point into coefficients; the identity without it. Ridge, linear term,
+        points, gradients and models are then in the coordinates of the point.
     """
 
     table: Table
@@ -43,11 +46,13 @@ class Problem:
     linear: FloatArray
     share: float = 1.0
     n_passes: int = 0
+    transform: FloatArray | None = None
 
     def gradient(self, theta: FloatArray) -> FloatArray:
         """Return the gradient at ``theta``."""
         self.n_passes += 1
-        return self._regularise(data_gradient(self.table, self.loss, theta), theta)
+        data = data_gradient(self.table, self.loss, self._coefficients(theta))
+        return self._regularise(data, theta)
 
     def gradient_model(self, theta: FloatArray) -> tuple[FloatArray, Model]:
         """Return gradient and a fresh model at ``theta``."""
@@ -62,7 +67,10 @@ class Problem:
     def gradient_hessian(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return gradient and Hessian at ``theta`` from one pass."""
         self.n_passes += 1
-        data, hessian = data_gradient_hessian(self.table, self.loss, theta)
+        coefficients = self._coefficients(theta)
+        data, hessian = data_gradient_hessian(self.table, self.loss, coefficients)
+        if self.transform is not None:
+            hessian = self.transform.T @ hessian @ self.transform
         hessian /= self.share
         hessian[np.diag_indices_from(hessian)] += self.alpha
         return self._regularise(data, theta), hessian
@@ -70,7 +78,8 @@ class Problem:
     @property
     def matrix_free(self) -> bool:
         """Whether the Hessian is too large to be formed."""
-        return self.table.n_features > _MAX_COLUMNS
+        # a transform is a matrix of that size already
+        return self.transform is None and self.table.n_features > _MAX_COLUMNS
 
     def part(self, fraction: float) -> "Problem | None":
         """Return the problem of about ``fraction`` of the rows, where that is cheap."""
@@ -79,7 +88,14 @@ class Problem:
         if part is None:
             return None
         table, share = part
-        return Problem(table, self.loss, self.alpha, self.linear, share)
+        return Problem(
+            table,
+            self.loss,
+            self.alpha,
+            self.linear,
+            share,
+            transform=self.transform,
+        )
 
     def ridge_rounding(self, theta: FloatArray) -> float:
         """Return the rounding of ridge and linear term, which cancel in the end."""
@@ -88,12 +104,20 @@ class Problem:
 
     def rounding(self, theta: FloatArray) -> float:
         """Return a bound on the rounding of the gradient, whatever the rows."""
-        constants = self.loss.constants(self.table.radius)
+        longest = self.table.radius
+        if self.transform is not None:
+            longest *= float(np.linalg.norm(self.transform))
+        constants = self.loss.constants(longest)
         # a margin of size |x||theta| is off by one rounding for each coefficient
         bent = constants.smoothness * float(np.linalg.norm(theta)) * theta.size
         return self.ridge_rounding(theta) + _EPS * self.table.n_rows_seen * (
             constants.lipschitz + bent
         )
 
+    def _coefficients(self, theta: FloatArray) -> FloatArray:
+        return theta if self.transform is None else self.transform @ theta
+
     def _regularise(self, data: FloatArray, theta: FloatArray) -> FloatArray:
+        if self.transform is not None:
+            data = self.transform.T @ data
         return data / self.share + (self.alpha * theta + self.linear)

@@ -10,8 +10,10 @@ With every length divided by a power of two, scaling all rows and R by another o
 changes no bit of what the solver sees: equivariance is exact, without a line of code.
 """
 
+import copy
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,7 +22,10 @@ from skdp._typing import FloatArray, MatrixLike
 from skdp.rows import L2Ball, RowBlocks
 from skdp.rows._l2ball import Clipping, squared_norms
 
-__all__ = ["Table"]
+__all__ = ["Table", "Weigh"]
+
+#: Returns the weights of the rows of a block from its rows and their factors.
+Weigh: TypeAlias = Callable[[MatrixLike, FloatArray], FloatArray]
 
 
 class Table:
@@ -46,6 +51,8 @@ class Table:
         self._factors: list[FloatArray] = []
         self._norms: list[FloatArray] = []
         self._far: dict[int, Clipping] = {}
+        self._weigh: Weigh | None = None
+        self._weights: list[FloatArray] = []
 
     def __iter__(self) -> Iterator[tuple[MatrixLike, FloatArray, FloatArray]]:
         """Yield raw rows in float64, their labels, and their factors."""
@@ -55,6 +62,8 @@ class Table:
                 self._clip(x)
             if index in self._far:
                 x = self._far[index].nearer(x)
+            if self._weigh is not None and index == len(self._weights):
+                self._weights.append(self._weigh(x, self._factors[index]))
             yield x, y, self._factors[index]
 
     def _clip(self, x: MatrixLike) -> None:
@@ -77,6 +86,21 @@ class Table:
         f = self._factors[index]
         return squared_norms(x) * f * f
 
+    def weighted_by(self, weigh: Weigh) -> Self:
+        """Return the same rows, each with a weight that is a function of it alone.
+
+        Weights are computed in the first pass and kept, as clip factors are.
+        """
+        weighted = copy.copy(self)
+        weighted._weigh, weighted._weights = weigh, []
+        return weighted
+
+    def apply_weights(self, index: int, *values: FloatArray) -> None:
+        """Multiply one number for each row of block ``index`` by its weight."""
+        if self._weigh is not None:
+            for each in values:
+                np.multiply(each, self._weights[index], out=each)
+
     @property
     def n_rows_seen(self) -> int:
         """Number of rows met so far; private."""
@@ -91,4 +115,7 @@ class Table:
         if part is None:
             return None
         blocks, share = part
-        return Table(blocks, self._ball), share
+        table = Table(blocks, self._ball)
+        if self._weigh is not None:
+            table = table.weighted_by(self._weigh)
+        return table, share

@@ -127,7 +127,7 @@ def test_any_two_starts_agree_within_the_certificate(monkeypatch):
     objective = pose(X, y, linear=noise(5))
     expected = solve(objective)
     for start in (np.full(5, 1e3), noise(5, 100.0), np.full(5, -1e6)):
-        monkeypatch.setattr(module, "warm_start", lambda _, s=start: (s, None))
+        monkeypatch.setattr(module, "warm_start", lambda *_, s=start: (s, None))
         theta = solve(objective, passes=100)
         assert np.linalg.norm(theta - expected) <= 2e-8 / 1.05
 

@@ -1,0 +1,101 @@
+r"""The perturbed objective of weighted rows in the coordinates of a public metric.
+
+.. math:: J(\varphi) = \sum_i w_i f(\tilde x_i^T A \varphi; y_i)
+          + \frac{\lambda}{2} |\varphi|^2 + b^T \varphi
+
+Notation
+--------
+A       public matrix, theta = A phi                             -> ``transform``
+w       weight of each row, a public function of the row     -> ``table``, weighted
+lambda  ridge in the coordinates of phi                              -> ``alpha``
+b       linear term: noise, and the pull of a centre                -> ``linear``
+"""
+
+import numpy as np
+
+from skdp._typing import FloatArray
+from skdp.losses import Loss
+from skdp.solvers._minimise import Solution, certified_descent
+from skdp.solvers._model import Model
+from skdp.solvers._problem import Problem
+from skdp.solvers._table import Table
+
+__all__ = ["WhitenedObjective"]
+
+
+class WhitenedObjective:
+    """Sum of weighted losses with a ridge, as a function of phi.
+
+    Rows are read as they are: margins are those of ``A phi``, and gradients are turned
+    afterwards, so nothing of the size of the table is formed.
+
+    Parameters
+    ----------
+    table : Table
+        The rows, weighted or not.
+    loss : Loss
+    alpha : float
+        Ridge, > 0: the strong convexity in phi.
+    transform : ndarray of shape (n_coefficients, n_coefficients)
+        The matrix A.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.losses import LogisticLoss
+    >>> from skdp.rows import L2Ball, as_row_blocks
+    >>> from skdp.solvers import Table, WhitenedObjective
+    >>> blocks = as_row_blocks(np.array([[0.6, 0.8]]), np.array([1.0]))
+    >>> table = Table(blocks, L2Ball(1.0))
+    >>> objective = WhitenedObjective(table, LogisticLoss(), 1.0, 2.0 * np.eye(2))
+    >>> objective.gradient(np.zeros(2))
+    array([-0.6, -0.8])
+    """
+
+    __slots__ = ("_model", "_problem", "alpha", "table", "transform")
+
+    def __init__(
+        self, table: Table, loss: Loss, alpha: float, transform: FloatArray
+    ) -> None:
+        self.table, self.alpha, self.transform = table, alpha, transform
+        zero = np.zeros(table.n_coefficients)
+        scaled = transform * table.unit
+        self._problem = Problem(table, loss, alpha, zero, transform=scaled)
+        self._model: Model | None = None
+
+    def gradient(self, phi: FloatArray) -> FloatArray:
+        """Return the gradient at ``phi``, without a linear term."""
+        self._problem.linear = np.zeros_like(phi)
+        return self._problem.gradient(phi)
+
+    def gradient_hessian(self, phi: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return gradient and Hessian at ``phi``, without a linear term."""
+        self._problem.linear = np.zeros_like(phi)
+        return self._problem.gradient_hessian(phi)
+
+    def minimise(
+        self, linear: FloatArray, *, start: FloatArray, gradient_tol: float
+    ) -> Solution:
+        r"""Return a point where the computed gradient norm is at most the tolerance.
+
+        Parameters
+        ----------
+        linear : ndarray of shape (n_coefficients,)
+            The linear term.
+        start : ndarray of shape (n_coefficients,)
+            Where to begin; it has no influence on what is certified.
+        gradient_tol : float
+            Tolerance, > 0.
+
+        Returns
+        -------
+        Solution
+            As of :func:`minimise`, at a distance of at most ``gradient_tol / alpha``.
+            A second solve goes on with the model of the first.
+        """
+        self._problem.linear = np.asarray(linear, dtype=np.float64)
+        before = self._problem.n_passes
+        descent = certified_descent(self._problem, gradient_tol, start, self._model)
+        self._model = descent.model
+        passes = self._problem.n_passes - before
+        return Solution(descent.best_theta, descent.best_norm, passes)
