@@ -7,7 +7,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp._typing import BoolArray, FloatArray, MatrixLike
 from skdp._validation import check_choice
-from skdp.pdp import exact_loss
+from skdp.mechanisms import AdaSSP
+from skdp.pdp import exact_loss, exact_moments_loss
 from skdp.rows import PrivateRows
 
 __all__ = ["exact_pdp_loss"]
@@ -80,7 +81,10 @@ def exact_pdp_loss(
     member = None
     if kind == "non-member" or (kind == "auto" and not same):
         member = _membership(train, rows, compare=kind == "auto")
-    loss = exact_loss(est.mechanism_, est._theta(), train, rows, member)
+    if isinstance(est.mechanism_, AdaSSP):
+        loss = exact_moments_loss(est.mechanism_, est._output(), train, rows, member)
+    else:
+        loss = exact_loss(est.mechanism_, est._theta(), train, rows, member)
     return loss if signed else np.abs(loss)
 
 

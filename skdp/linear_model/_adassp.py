@@ -335,6 +335,13 @@ class AdaSSPRegressor(RegressorMixin, PrivateEstimatorMixin, BaseEstimator):
         ball = L2Ball(self.data_norm_, self.intercept_scaling_)
         return enter_numeric_query(self, X, y, ball, self.targets_)
 
+    def _output(self) -> FloatArray:
+        """Return the released numbers in the mechanism's coordinates."""
+        R = self.mechanism_.radius
+        gram, moments = np.asarray(self.gram_), np.asarray(self.moments_)
+        triangle = gram[np.triu_indices(len(gram))]
+        return np.append(triangle / R**2, moments / R)
+
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True
