@@ -11,7 +11,7 @@ k        bits of a row's entries                                        -> ``bit
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Self
 
@@ -272,14 +272,24 @@ class AdaSSP(Mechanism[PrivateRows, FloatArray]):
 
     def noise(self, output: FloatArray, data: PrivateRows) -> FloatArray:
         """Recover the noise, spherical: sqrt(2) times what is off the diagonal."""
-        sums = self._steps(data).astype(np.float64) * self.smoothing.grid
-        noise: FloatArray = (output - sums) * self.weights
+        noise: FloatArray = (output - self._sums(data)) * self.weights
         return noise
+
+    def log_density_on(self, data: PrivateRows) -> Callable[[FloatArray], float]:
+        """Return the log density on one data set, which is summed once."""
+        sums, weights = self._sums(data), self.weights
+        stretch = float(np.sum(np.log(weights)))
+        return lambda output: (
+            self.noise_law.log_density((output - sums) * weights) + stretch
+        )
 
     def log_density(self, output: FloatArray, data: PrivateRows) -> float:
         """Log density of the sums plus real-valued noise."""
-        stretch = float(np.sum(np.log(self.weights)))
-        return self.noise_law.log_density(self.noise(output, data)) + stretch
+        return self.log_density_on(data)(output)
+
+    def _sums(self, data: PrivateRows) -> FloatArray:
+        sums: FloatArray = self._steps(data).astype(np.float64) * self.smoothing.grid
+        return sums
 
     def _triangle(self) -> tuple[IntArray, IntArray]:
         rows, columns = np.triu_indices(self.n_coefficients)
