@@ -26,8 +26,8 @@ __all__ = ["AdaSSPRegressor"]
 
 #: Rows of any scale; a given ridge from next to nothing to more than any data.
 _LIMITS = Limits(
-    data_norm=(1e-100, 1e100),
-    intercept_scaling=(0.0, np.inf),
+    data_norm=(1e-50, 1e50),
+    intercept_scaling=(1e-3, 1e3),
     alpha=(1e-12, 1e12),
     alpha_power=2,
     alpha_remedy="Use 'auto' for a ridge that is found from the noisy moments.",
@@ -47,9 +47,8 @@ class AdaSSPRegressor(RegressorMixin, PrivateEstimatorMixin, BaseEstimator):
     r"""Linear regression from second moments with Gaussian noise (AdaSSP).
 
     One release of :math:`X^\top X` and :math:`X^\top y`, with noise, from which
-    coefficients are found without reading the data again. It costs one pass over the
-    rows, does not depend on how many there are in time or memory otherwise, and the
-    moments themselves may be used for more.
+    coefficients are found without reading the data again. It takes one pass over the
+    rows, and the released moments may be used for more than one regression.
 
     Parameters
     ----------
@@ -63,8 +62,8 @@ class AdaSSPRegressor(RegressorMixin, PrivateEstimatorMixin, BaseEstimator):
         Probability with which the bound may fail, above 0: the noise is Gaussian, and
         ``fit`` refuses the default, which would ask for pure privacy.
     data_norm : float, default=1.0
-        Bound on the L2 norm of a row of X, per row, in the units of X, from 1e-100 to
-        1e100. Longer rows are clipped to it in ``fit`` (not in ``predict``). It is
+        Bound on the L2 norm of a row of X, per row, in the units of X, from 1e-50 to
+        1e50. Longer rows are clipped to it in ``fit`` (not in ``predict``). It is
         public: never choose it by looking at the data.
     alpha : float or "auto", default="auto"
         Ridge added to the noisy matrix, the alpha of scikit-learn's ``Ridge``; from
@@ -73,7 +72,8 @@ class AdaSSPRegressor(RegressorMixin, PrivateEstimatorMixin, BaseEstimator):
     fit_intercept : bool, default=True
         Whether to add a constant column. It is penalised and counted in the norm.
     intercept_scaling : float or "auto", default="auto"
-        Value of the constant column; ``"auto"`` is half of ``data_norm``.
+        Value of the constant column, from 1e-3 to 1e3 times ``data_norm``; ``"auto"``
+        is half of it.
     adjacency : {"add-remove", "replace-one"}, default="add-remove"
         Neighbouring relation of the guarantee. Replace-one needs 1.5 times the noise.
     random_state : int, Generator, RandomState or None, default=None
