@@ -138,7 +138,8 @@ def addition_profile(
     if nu == 0.0:
         return clipped_gaussian_loss(mu).smoothed(epsilon, rho)
     level = mu * nu / 2
-    one, other = (flat_loss(m, level).smoothed(epsilon, rho) for m in (mu, nu))
+    one = flat_loss(mu, level).smoothed(epsilon, rho)
+    other = one if nu == mu else flat_loss(nu, level).smoothed(epsilon, rho)
     common = concentrated_curve(epsilon - level, rho) * (_DOWN if rho > 0.0 else 1.0)
     out: FloatArray = np.clip(one + other - common, 0.0, 1.0)
     return out
