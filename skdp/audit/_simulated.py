@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from skdp._typing import FloatArray
 from skdp.audit._binomial import probability_above
 from skdp.mechanisms import AdjacentPair, Mechanism
 from skdp.random import as_random_source, uniform
@@ -43,7 +42,7 @@ class SimulatedDelta:
 
 
 def simulated_delta(
-    mechanism: Mechanism[Any, FloatArray],
+    mechanism: Mechanism[Any, Any],
     pair: AdjacentPair[Any],
     epsilon: float,
     *,
@@ -90,7 +89,10 @@ def simulated_delta(
     }
     worst = SimulatedDelta(0.0, 0.0, 0.0)
     for mine, other in ((pair.left, pair.right), (pair.right, pair.left)):
-        releases = (mechanism.release(mine, source).output for _ in range(n_runs))
+        releases = (
+            mechanism.vector(mechanism.release(mine, source).output)
+            for _ in range(n_runs)
+        )
         p, q = laws[id(mine)], laws[id(other)]
         loss = np.array([p(output) - q(output) for output in releases])
         values = -np.expm1(np.minimum(epsilon - loss, 0.0))

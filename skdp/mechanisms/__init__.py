@@ -25,7 +25,9 @@ from skdp.mechanisms._noisy_histogram import NoisyHistogram
 from skdp.mechanisms._noisy_moments import NoisyMoments
 from skdp.mechanisms._objective_perturbation import ObjectivePerturbation
 from skdp.mechanisms._output_perturbation import OutputPerturbation
+from skdp.mechanisms._pco_parts import BudgetPart, NoisyPart, PreconditionedRelease
 from skdp.mechanisms._posterior_sampling import GibbsPosterior
+from skdp.mechanisms._preconditioned import PreconditionedObjectivePerturbation
 from skdp.mechanisms._principal_direction import PrincipalDirection
 from skdp.mechanisms._quantile import (
     QuantileMechanism,
@@ -44,6 +46,7 @@ __all__ = [
     "ApproximateSample",
     "BoundedPosterior",
     "BoxExponential",
+    "BudgetPart",
     "CountWeights",
     "DataSpecificROO",
     "ExponentialMechanism",
@@ -61,8 +64,11 @@ __all__ = [
     "NoiseLaw",
     "NoisyHistogram",
     "NoisyMoments",
+    "NoisyPart",
     "ObjectivePerturbation",
     "OutputPerturbation",
+    "PreconditionedObjectivePerturbation",
+    "PreconditionedRelease",
     "PrincipalDirection",
     "QuantileMechanism",
     "Release",

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Generic, Self, TypeVar
 
+import numpy as np
+
 from skdp._typing import FloatArray
 from skdp.accounting import Guarantee
 from skdp.random import RandomSource
@@ -101,6 +103,10 @@ class Mechanism(ABC, Generic[Data, Out]):
     @abstractmethod
     def release(self, data: Data, source: RandomSource) -> Release[Out]:
         """Draw the noise, answer, and forget the data."""
+
+    def vector(self, output: Out) -> FloatArray:
+        """Return an output as one vector of numbers, as the densities take it."""
+        return np.asarray(output, dtype=np.float64)
 
     @abstractmethod
     def log_density(self, output: FloatArray, data: Data) -> float:

@@ -18,8 +18,15 @@ import numpy.typing as npt
 
 from skdp._typing import FloatArray, IntArray
 from skdp.rows import PrivateRows
+from skdp.solvers import Table
 
-__all__ = ["MOST_BITS", "IntegerArray", "exact_moments", "fixed_point_rows"]
+__all__ = [
+    "MOST_BITS",
+    "IntegerArray",
+    "exact_gram",
+    "exact_moments",
+    "fixed_point_rows",
+]
 
 #: Python integers.
 IntegerArray: TypeAlias = npt.NDArray[Any]
@@ -62,6 +69,32 @@ def exact_moments(
         sums.add(block.astype(np.int64))
     total = sums.total()
     return total[:, :d], total[:, d]
+
+
+def exact_gram(
+    table: Table, radius: float, bits: int, *, labelled: bool
+) -> IntegerArray:
+    """Return X'X, shape (d, d), in units of ``2^(-2 bits)``, with a table's factors.
+
+    If ``labelled``, of the rows whose label is not 0 alone.
+    """
+    d = table.n_coefficients
+    unit = table.unit * 2.0**bits * _INSIDE / radius
+    sums = _TwoWords((d, d))
+    for x, y, f in table:
+        factors = f * unit
+        if labelled:
+            factors *= np.abs(y)
+        for start in range(0, len(y), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            rows = np.empty((factors[part].size, d))
+            values = x[part] if isinstance(x, np.ndarray) else x[part].toarray()
+            np.multiply(values, factors[part, None], out=rows[:, : table.n_features])
+            constant = table.constant * unit * (factors[part] > 0.0)
+            rows[:, table.n_features :] = constant[:, None]
+            np.trunc(rows, out=rows)
+            sums.add((rows.T @ rows).astype(np.int64))
+    return sums.total()
 
 
 class _TwoWords:

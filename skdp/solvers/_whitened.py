@@ -11,13 +11,17 @@ lambda  ridge in the coordinates of phi                              -> ``alpha`
 b       linear term: noise, and the pull of a centre                -> ``linear``
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from skdp._typing import FloatArray
 from skdp.losses import Loss
 from skdp.solvers._minimise import Solution, certified_descent
 from skdp.solvers._model import Model
+from skdp.solvers._passes import margins, pull_back
 from skdp.solvers._problem import Problem
+from skdp.solvers._sums import PairwiseSum
 from skdp.solvers._table import Table
 
 __all__ = ["WhitenedObjective"]
@@ -52,7 +56,7 @@ class WhitenedObjective:
     array([-0.6, -0.8])
     """
 
-    __slots__ = ("_model", "_problem", "alpha", "table", "transform")
+    __slots__ = ("_last", "_model", "_problem", "alpha", "table", "transform")
 
     def __init__(
         self, table: Table, loss: Loss, alpha: float, transform: FloatArray
@@ -62,16 +66,32 @@ class WhitenedObjective:
         scaled = transform * table.unit
         self._problem = Problem(table, loss, alpha, zero, transform=scaled)
         self._model: Model | None = None
+        self._last = zero
 
     def gradient(self, phi: FloatArray) -> FloatArray:
         """Return the gradient at ``phi``, without a linear term."""
-        self._problem.linear = np.zeros_like(phi)
-        return self._problem.gradient(phi)
+        return self._problem.gradient(phi) - self._problem.linear
 
     def gradient_hessian(self, phi: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return gradient and Hessian at ``phi``, without a linear term."""
-        self._problem.linear = np.zeros_like(phi)
-        return self._problem.gradient_hessian(phi)
+        gradient, hessian = self._problem.gradient_hessian(phi)
+        return gradient - self._problem.linear, hessian
+
+    def gradient_at_zero(self) -> FloatArray:
+        """Return the gradient at ``phi = 0`` from half a pass: margins are zero."""
+        total = PairwiseSum(np.zeros(self.table.n_coefficients))
+        for index, (x, y, f) in enumerate(self.table):
+            slopes = self._problem.loss.gradient(y, np.zeros_like(y))
+            self.table.apply_weights(index, slopes)
+            total.add(pull_back(x, f, slopes, self.table.constant))
+        out: FloatArray = self.transform.T @ total.total() * self.table.unit
+        return out
+
+    def margins(self, phi: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield labels and margins of each block at ``phi``."""
+        theta = self.transform @ phi * self.table.unit
+        for x, y, f in self.table:
+            yield y, margins(x, f, theta, self.table.constant)
 
     def minimise(
         self, linear: FloatArray, *, start: FloatArray, gradient_tol: float
@@ -83,7 +103,7 @@ class WhitenedObjective:
         linear : ndarray of shape (n_coefficients,)
             The linear term.
         start : ndarray of shape (n_coefficients,)
-            Where to begin; it has no influence on what is certified.
+            Where to begin the first solve; it has no influence on what is certified.
         gradient_tol : float
             Tolerance, > 0.
 
@@ -91,11 +111,15 @@ class WhitenedObjective:
         -------
         Solution
             As of :func:`minimise`, at a distance of at most ``gradient_tol / alpha``.
-            A second solve goes on with the model of the first.
+            A second solve begins where the model of the first has its minimum.
         """
-        self._problem.linear = np.asarray(linear, dtype=np.float64)
+        linear = np.asarray(linear, dtype=np.float64)
+        if self._model is not None:
+            # where the model of the last solve has the new minimum
+            start = self._last + self._model.direction(linear - self._problem.linear)
+        self._problem.linear = linear
         before = self._problem.n_passes
         descent = certified_descent(self._problem, gradient_tol, start, self._model)
-        self._model = descent.model
+        self._model, self._last = descent.model, descent.best_theta
         passes = self._problem.n_passes - before
         return Solution(descent.best_theta, descent.best_norm, passes)

@@ -1,0 +1,1 @@
+"""Objective perturbation in a private metric."""
