@@ -9,10 +9,13 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._typing import FloatArray, MatrixLike
-from skdp._validation import check_real, warn
 from skdp.accounting import ApproximateDP, PrivacyPart, PrivacySpent
-from skdp.exceptions import NotForReleaseWarning
 from skdp.linear_model._base import PrivateEstimatorMixin
+from skdp.linear_model._disclosure import (
+    assumptions_about,
+    read_rho,
+    warn_if_seeded,
+)
 from skdp.linear_model._door import features, one_person
 from skdp.linear_model._margins import dense, margins
 from skdp.linear_model._numeric_door import enter_numeric_query, enter_numeric_training
@@ -245,13 +248,7 @@ class AdaSSPRegressor(RegressorMixin, PrivateEstimatorMixin, BaseEstimator):
             mechanism_=mechanism,
             privacy_spent_=_spent(mechanism, settings),
         )
-        if settings.linear.source.seeded:
-            warn(
-                "the noise came from random_state, so whoever knows it can subtract "
-                "the noise: this fit is for tests, not for release. Leave "
-                "random_state=None to publish.",
-                NotForReleaseWarning,
-            )
+        warn_if_seeded(settings.linear.source)
 
     def _publish_moments(
         self, mechanism: AdaSSP, found: NoisyMoments, settings: _Settings
@@ -321,13 +318,7 @@ class AdaSSPRegressor(RegressorMixin, PrivateEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         if y is None:
             X, y = one_person(X)
-        allowed = "1e-300 <= rho < 1"
-        remedy = "Use the default 1e-6."
-        rho = check_real("rho", rho, allowed=allowed, remedy=remedy)
-        if not 1e-300 <= rho < 1.0:
-            raise ValueError(
-                f"rho is out of range, got {rho!r}. Allowed: {allowed}. {remedy}"
-            )
+        rho = read_rho(rho)
         return moments_loss(self.mechanism_, self._query_rows(X, y), rho=rho)
 
     def _query_rows(self, X: MatrixLike, y: MatrixLike) -> PrivateRows:
@@ -364,12 +355,8 @@ def _read_settings(estimator: AdaSSPRegressor) -> _Settings:
 
 
 def _spent(mechanism: AdaSSP, settings: _Settings) -> PrivacySpent:
-    targets, seeded = settings.targets, settings.linear.source.seeded
-    assumptions = (
-        f"range of targets [{targets.low:g}, {targets.high:g}] is public",
-        "all entries are finite",
-        "there is at least one row",
-    )
+    seeded = settings.linear.source.seeded
+    assumptions = assumptions_about(settings.targets)
     guarantee = mechanism.guarantee
     guarantee = replace(guarantee, assumptions=guarantee.assumptions + assumptions)
     return PrivacySpent(

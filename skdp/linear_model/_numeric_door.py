@@ -41,7 +41,7 @@ def _enter_blocks(
         raise ValueError(
             "row blocks bring their own targets, so y must be None and bounds_y must "
             "be the same for both. Pass the chunks through as_row_blocks(chunks, "
-            "labels=Targets(low, high)) and bounds_y=(low, high) to the estimator."
+            f"labels={targets!r}) and the same bounds_y to the estimator."
         )
     estimator.n_features_in_ = X.n_features
     if hasattr(estimator, "feature_names_in_"):

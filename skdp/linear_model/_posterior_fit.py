@@ -10,10 +10,15 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._typing import FloatArray, MatrixLike
-from skdp._validation import check_real, warn
+from skdp._validation import warn
 from skdp.accounting import PrivacySpent
-from skdp.exceptions import NotForReleaseWarning, UncertifiedPrivacyWarning
+from skdp.exceptions import UncertifiedPrivacyWarning
 from skdp.linear_model._base import PrivateEstimatorMixin
+from skdp.linear_model._disclosure import (
+    assumptions_about,
+    read_rho,
+    warn_if_seeded,
+)
 from skdp.linear_model._door import enter_query, enter_training, one_person
 from skdp.linear_model._margins import dense, margins
 from skdp.linear_model._numeric_door import enter_numeric_query, enter_numeric_training
@@ -180,13 +185,7 @@ class PosteriorMixin(CallbackSupportMixin, PrivateEstimatorMixin):
         check_is_fitted(self)
         if y is None:
             X, y = one_person(X)
-        allowed = "1e-300 <= rho < 1"
-        remedy = "Use the default 1e-6."
-        rho = check_real("rho", rho, allowed=allowed, remedy=remedy)
-        if not 1e-300 <= rho < 1.0:
-            raise ValueError(
-                f"rho is out of range, got {rho!r}. Allowed: {allowed}. {remedy}"
-            )
+        rho = read_rho(rho)
         rows = self._query_rows(X, y)
         loss = fit_loss(
             self.mechanism_, self.draws_, rows, center=self.center_, rho=rho
@@ -243,9 +242,7 @@ def _spent(
     asserted = (f"constants of {settings.losses.name} hold (asserted)",)
     assumptions = (
         *(asserted if settings.losses.is_own else ()),
-        _about(encoder, declared=settings.losses.encoder is not None),
-        "all entries are finite",
-        "there is at least one row",
+        *assumptions_about(encoder, declared=settings.losses.encoder is not None),
     )
     guarantee = release.guarantee
     guarantee = replace(guarantee, assumptions=guarantee.assumptions + assumptions)
@@ -259,13 +256,6 @@ def _spent(
     )
 
 
-def _about(encoder: Labels | Targets, *, declared: bool) -> str:
-    if isinstance(encoder, Targets):
-        return f"range of targets [{encoder.low:g}, {encoder.high:g}] is public"
-    how = "declared" if declared else "read from y, not paid for"
-    return f"label set {encoder.classes.tolist()} is public ({how})"
-
-
 def _warn(settings: PosteriorSettings) -> None:
     """Say aloud what keeps a fit from being published as private."""
     if settings.heuristic:
@@ -275,10 +265,4 @@ def _warn(settings: PosteriorSettings) -> None:
             "sampler='auto' for exact draws.",
             UncertifiedPrivacyWarning,
         )
-    if settings.source.seeded:
-        warn(
-            "the noise came from random_state, so whoever knows it can subtract "
-            "the noise: this fit is for tests, not for release. Leave "
-            "random_state=None to publish.",
-            NotForReleaseWarning,
-        )
+    warn_if_seeded(settings.source)

@@ -9,7 +9,7 @@ from skdp._validation import check_positive, check_real, is_auto
 from skdp.losses import HuberLoss, LogCoshLoss, LogisticLoss, Oscillating, SquaredLoss
 from skdp.rows import L2Ball, Labels, Targets
 
-__all__ = ["LossSettings", "read_bounds", "read_loss"]
+__all__ = ["LossSettings", "read_bounds", "read_loss", "read_scale"]
 
 #: Losses by name, and those of them that have a scale.
 _NAMED, _SCALED = ("squared", "huber", "log-cosh"), ("huber", "log-cosh")
@@ -129,12 +129,12 @@ def _named(
     targets = read_bounds(estimator.bounds_y)
     if name == "squared":
         return LossSettings(repr(name), SquaredLoss(), targets)
-    scale = _scale(estimator.scale, targets)
+    scale = read_scale(estimator.scale, targets)
     bent = HuberLoss(scale=scale) if name == "huber" else LogCoshLoss(scale=scale)
     return LossSettings(repr(name), bent, targets)
 
 
-def _scale(scale: object, targets: Targets) -> float:
+def read_scale(scale: object, targets: Targets) -> float:
     """Return the scale of a loss on encoded targets; a quarter of the range if auto."""
     if is_auto(scale):
         return 0.5

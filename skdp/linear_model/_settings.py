@@ -16,6 +16,7 @@ from skdp._validation import (
     is_auto,
 )
 from skdp.accounting import Adjacency, ApproximateDP, PureDP
+from skdp.mechanisms._objective_perturbation import check_conservative
 from skdp.random import RandomSource, as_random_source
 from skdp.rows import L2Ball, Labels
 
@@ -67,6 +68,7 @@ class LinearSettings:
     alpha: float | Literal["auto"]
     labels: Labels | None
     source: RandomSource
+    conservative: bool = False
 
 
 def read_settings(estimator: Any, limits: Limits = OBJECTIVE_LIMITS) -> LinearSettings:
@@ -93,7 +95,20 @@ def read_settings(estimator: Any, limits: Limits = OBJECTIVE_LIMITS) -> LinearSe
         alpha=_alpha(estimator.alpha, ball.data_norm, limits),
         labels=_labels(getattr(estimator, "classes", None)),
         source=as_random_source(estimator.random_state),
+        conservative=_conservative(estimator, delta, adjacency),
     )
+
+
+def _conservative(estimator: Any, delta: float, adjacency: Adjacency) -> bool:
+    """Return whether the published calibration is asked for; refuse where none is."""
+    conservative = check_flag(
+        "conservative",
+        getattr(estimator, "conservative", False),
+        remedy="Use True for the calibration of the literature.",
+    )
+    if conservative:
+        check_conservative(delta, adjacency)
+    return conservative
 
 
 def read_ball(estimator: Any, limits: Limits) -> L2Ball:

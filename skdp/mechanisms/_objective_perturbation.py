@@ -49,7 +49,7 @@ from skdp.random import RandomSource
 from skdp.rows import PrivateRows
 from skdp.solvers import Objective, minimise
 
-__all__ = ["ObjectivePerturbation"]
+__all__ = ["ObjectivePerturbation", "check_conservative"]
 
 _SOURCE = "joint bound of objective perturbation, docs/proofs/objective_perturbation.md"
 _PUBLISHED = "Redberg, Koskela and Wang (2023), Theorem 3.1, with exact smoothing"
@@ -216,7 +216,7 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
         delta = target.delta_bound if isinstance(target, ApproximateDP) else 0.0
         epsilon, adjacency = target.epsilon_bound, target.adjacency
         if conservative:
-            _check_conservative(delta, adjacency)
+            check_conservative(delta, adjacency)
         plan: GaussianPlan | PurePlan
         if delta > 0.0:
             plan = plan_gaussian(epsilon, delta, adjacency)
@@ -386,7 +386,7 @@ def _gradient_tol(
     return max(_RELATIVE_TOL * lipschitz, _NOISE_TOL * noise)
 
 
-def _check_conservative(delta: float, adjacency: Adjacency) -> None:
+def check_conservative(delta: float, adjacency: Adjacency) -> None:
     """Refuse targets that the published bound does not speak about."""
     if delta == 0.0 or adjacency is not Adjacency.ADD_REMOVE:
         raise ValueError(

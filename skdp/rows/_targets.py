@@ -55,7 +55,11 @@ class Targets:
         return f"Targets({self.low!r}, {self.high!r}, bound={self.bound!r})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Targets) and self._key == other._key
+        return (
+            isinstance(other, Targets)
+            and type(self) is type(other)
+            and self._key == other._key
+        )
 
     def __hash__(self) -> int:
         return hash(self._key)
@@ -66,7 +70,7 @@ class Targets:
 
     @property
     def middle(self) -> float:
-        """Middle of the range, encoded as 0."""
+        """Middle of the range: what is encoded as 0."""
         return self.low + 0.5 * (self.high - self.low)
 
     @property

@@ -1,0 +1,45 @@
+"""What a fit says about itself: what it takes for public, and whether to publish it."""
+
+from skdp._validation import check_real, warn
+from skdp.exceptions import NotForReleaseWarning
+from skdp.random import RandomSource
+from skdp.rows import Labels, Targets
+
+__all__ = ["assumptions_about", "read_rho", "warn_if_seeded"]
+
+
+def assumptions_about(
+    encoder: Labels | Targets, *, declared: bool = True
+) -> tuple[str, ...]:
+    """Return what every linear model assumes of rows and targets.
+
+    ``declared`` is False where the label set was read from y.
+    """
+    if isinstance(encoder, Targets):
+        public = f"range of targets [{encoder.low:g}, {encoder.high:g}] is public"
+    else:
+        how = "declared" if declared else "read from y, not paid for"
+        public = f"label set {encoder.classes.tolist()} is public ({how})"
+    return public, "all entries are finite", "there is at least one row"
+
+
+def warn_if_seeded(source: RandomSource) -> None:
+    """Say aloud that noise which can be drawn again protects nobody."""
+    if source.seeded:
+        warn(
+            "the noise came from random_state, so whoever knows it can subtract "
+            "the noise: this fit is for tests, not for release. Leave "
+            "random_state=None to publish.",
+            NotForReleaseWarning,
+        )
+
+
+def read_rho(rho: object) -> float:
+    """Return the failure probability of a published bound, refusing what is none."""
+    allowed, remedy = "1e-300 <= rho < 1", "Use the default 1e-6."
+    number = check_real("rho", rho, allowed=allowed, remedy=remedy)
+    if not 1e-300 <= number < 1.0:
+        raise ValueError(
+            f"rho is out of range, got {rho!r}. Allowed: {allowed}. {remedy}"
+        )
+    return number
