@@ -11,7 +11,7 @@ from skdp._validation import (
 )
 from skdp.accounting import Adjacency, PureDP
 from skdp.linear_model._posterior_loss import read_bounds
-from skdp.linear_model._settings import OBJECTIVE_LIMITS, read_ball
+from skdp.linear_model._settings import OBJECTIVE_LIMITS, read_ball, read_quantile
 from skdp.random import RandomSource, as_random_source
 from skdp.rows import L2Ball, Targets
 
@@ -62,13 +62,7 @@ def read_kng_settings(estimator: Any) -> KNGSettings:
         )
     return KNGSettings(
         target=PureDP(epsilon, adjacency=Adjacency(estimator.adjacency)),
-        quantile=check_positive(
-            "quantile",
-            estimator.quantile,
-            remedy="Use 0.5 for the median.",
-            minimum=1e-6,
-            maximum=1.0 - 1e-6,
-        ),
+        quantile=read_quantile(estimator.quantile),
         ball=read_ball(estimator, OBJECTIVE_LIMITS),
         targets=read_bounds(estimator.bounds_y),
         radius=check_positive(

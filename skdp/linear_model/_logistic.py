@@ -64,6 +64,9 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
         Value of the constant column; ``"auto"`` is half of ``data_norm``.
     adjacency : {"add-remove", "replace-one"}, default="add-remove"
         Neighbouring relation of the guarantee.
+    conservative : bool, default=False
+        Whether to calibrate by the published bound instead of the sharper one proved
+        here: more noise and a larger ridge. Needs ``delta > 0`` and add-remove.
     random_state : int, Generator, RandomState or None, default=None
         None draws from the operating system. Anything else makes the fit reproducible,
         for tests: ``privacy_spent_.releasable`` is then False.
@@ -170,6 +173,7 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
         fit_intercept: bool = True,
         intercept_scaling: Any = "auto",
         adjacency: str = "add-remove",
+        conservative: bool = False,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -180,6 +184,7 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.adjacency = adjacency
+        self.conservative = conservative
         self.random_state = random_state
 
     def fit(self, X: MatrixLike, y: MatrixLike = None) -> Self:
@@ -211,6 +216,7 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
             radius=settings.ball.radius,
             n_coefficients=rows.n_coefficients,
             alpha=settings.alpha,
+            conservative=settings.conservative,
         )
         release = mechanism.release(rows, settings.source)
         self._publish_fit(release.output, mechanism, settings, labels)

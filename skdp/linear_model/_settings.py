@@ -25,6 +25,7 @@ __all__ = [
     "Limits",
     "LinearSettings",
     "read_ball",
+    "read_quantile",
     "read_settings",
 ]
 
@@ -109,6 +110,17 @@ def _conservative(estimator: Any, delta: float, adjacency: Adjacency) -> bool:
     if conservative:
         check_conservative(delta, adjacency)
     return conservative
+
+
+def read_quantile(quantile: object) -> float:
+    """Return which quantile is asked for, within what can be computed with."""
+    return check_positive(
+        "quantile",
+        quantile,
+        remedy="Use 0.5 for the median.",
+        minimum=1e-6,
+        maximum=1.0 - 1e-6,
+    )
 
 
 def read_ball(estimator: Any, limits: Limits) -> L2Ball:

@@ -34,6 +34,9 @@ NEEDED = {
     "ASAPRegressor": {"bounds_y": (-10.0, 10.0), "loss": "huber"},
     "AdaSSPRegressor": {"bounds_y": (-10.0, 10.0), "delta": 1e-6},
     "KNGQuantileRegressor": {"bounds_y": (-10.0, 10.0)},
+    "ObjPertPoissonRegressor": {"bounds_y": (0.0, 10.0)},
+    "ObjPertQuantileRegressor": {"bounds_y": (-10.0, 10.0)},
+    "ObjPertRegressor": {"bounds_y": (-10.0, 10.0)},
     "GaussianSampler": {"delta": 1e-6},
     "PrivateSelector": {
         "candidates": (0.0, 0.5, 1.0),
