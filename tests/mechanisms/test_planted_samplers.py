@@ -141,6 +141,25 @@ def by_hand(target, n, k, **patched):
     return replace(good, obscured=obscured, bits=bits)
 
 
+def test_sums_in_single_precision_would_lose_a_symbol():
+    """A million records and nine symbols: the last one can come out on one side only."""
+    n, k = 10**6, 9
+    target = PureDP(3.0, adjacency="replace-one")
+    mechanism = RevealOrObscure.calibrate(target, n_categories=k, n_rows=n)
+    counts = np.array([n - 7, 1, 1, 1, 1, 1, 1, 1, 0])
+    replaced = counts - np.eye(k, dtype=int)[0] + np.eye(k, dtype=int)[-1]
+    single = [
+        np.diff(np.cumsum(law_of([mechanism.weights(c)])[0], dtype=np.float32))[-1]
+        for c in (counts, replaced)
+    ]
+    assert single[0] == 0.0 < single[1]
+    for c in (counts, replaced):
+        weights = mechanism.weights(c)
+        assert weights.dtype.kind in "iu"
+        assert int(weights.min()) >= 1
+        assert sum(int(w) for w in weights) < 1 << 63
+
+
 def test_obscuring_a_thousandth_less_is_refused_and_seen():
     bound = ds_roo._step_bound
 
