@@ -142,7 +142,7 @@ def by_hand(target, n, k, **patched):
 
 
 def test_sums_in_single_precision_would_lose_a_symbol():
-    """A million records and nine symbols: the last one can come out on one side only."""
+    """A million records, nine symbols: the last one can come out on one side only."""
     n, k = 10**6, 9
     target = PureDP(3.0, adjacency="replace-one")
     mechanism = RevealOrObscure.calibrate(target, n_categories=k, n_rows=n)

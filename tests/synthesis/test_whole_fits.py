@@ -52,6 +52,15 @@ def case(request):
     return clone(sampler), before, after
 
 
+def test_a_fit_leaves_nothing_but_what_is_declared_as_released(case):
+    """Neither the error that was achieved nor a score, which are private."""
+    sampler, X, _ = case
+    fitted = set(vars(sampler.fit(X))) - set(sampler.get_params())
+    assert fitted <= sampler._released
+    words = ("error", "score", "count", "weight")
+    assert not {name for name in fitted if any(word in name for word in words)}
+
+
 def interrupt(monkeypatch, sampler, at):
     """Interrupt the fit after it has published ``at`` times, or earlier if 0."""
     publish, seen = type(sampler)._publish, []
