@@ -89,10 +89,10 @@ def least_sequence(epsilon, k, n):
     return found.x
 
 
-GRID = list(itertools.product([0.1, 0.3, 1.0, 2.5], [2, 3, 4], [3, 4, 5, 7, 8, 9, 12]))
+GRID = list(itertools.product([0.3, 1.0], [2, 3, 4], [3, 4, 5, 7, 8, 9, 12]))
 FULL = list(
     itertools.product(
-        [0.02, 0.1, 0.3, 0.7, 1.0, 2.0, 4.0], [2, 3, 4, 5, 6], [*range(1, 13), 15]
+        [0.02, 0.1, 0.3, 0.7, 1.0, 2.0, 2.5, 4.0], [2, 3, 4, 5, 6], [*range(1, 13), 15]
     )
 )
 

@@ -152,7 +152,13 @@ CROSSOVER = [
 ]
 
 
-@pytest.mark.parametrize("row", CROSSOVER, ids=str)
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(row, marks=() if row[0] == 1.0 else pytest.mark.slow, id=str(row))
+        for row in CROSSOVER
+    ],
+)
 def test_several_draws_are_as_accurate_as_published(row):
     from skdp.mechanisms import CountWeights, SubsampledResponse
 
