@@ -14,11 +14,11 @@ EPSILON, MOST = 1.0, 2
 
 
 def counts_of(people, most):
-    """Return the histogram of the first records of each person."""
+    """Return the histogram of the first records of each person, and of a crowd."""
     rows = [(i, symbol) for i, person in enumerate(people) for symbol in person]
     frame = pd.DataFrame(rows, columns=["person", "symbol"]).astype(int)
     kept = frame.groupby("person").head(most)
-    return np.bincount(kept["symbol"], minlength=2)
+    return np.bincount(kept["symbol"], minlength=2) + np.array([0, 50])
 
 
 def worst_loss(most, longest):
@@ -46,17 +46,17 @@ def worst_loss(most, longest):
     new = [person for person in one if person]
     return max(
         float(np.abs(logs((*others, person)) - logs(others)).max())
-        for others in itertools.product(one[:4], repeat=2)
+        for others in itertools.product(one[:3], repeat=2)
         for person in new
     )
 
 
 def test_the_first_records_of_each_person_cost_what_a_group_of_as_many_does():
-    assert 0.7 * EPSILON < worst_loss(most=MOST, longest=4) <= EPSILON
+    assert 0.9 * EPSILON < worst_loss(most=MOST, longest=3) <= EPSILON
 
 
 def test_more_records_than_were_declared_cost_more():
-    assert worst_loss(most=4, longest=4) > 1.1 * EPSILON
+    assert worst_loss(most=3, longest=3) > 1.2 * EPSILON
 
 
 def test_folds_and_candidates_of_a_search_add_up(monkeypatch):
