@@ -116,6 +116,8 @@ class Tilting(Loss, Protocol):
     - ``constants(R)`` is ``(L R, bend R^2)``;
     - ``curvature_at`` is attained, or approached, at every share: a smaller number
       would be wrong;
+    - ``f''`` as a function of ``t`` rises up to ``crest`` and falls beyond it, jumps
+      allowed;
     - the loss is hashable, and equal losses have equal laws.
     """
 
@@ -138,6 +140,13 @@ class Tilting(Loss, Protocol):
         """Return the largest second derivative where ``|f'| = share * L``.
 
         The shares lie in [0, 1]; at a jump the larger side counts.
+        """
+        ...
+
+    def crest(self, y: FloatArray) -> FloatArray:
+        """Return, for each label, a margin at which the second derivative is largest.
+
+        Shape (n,).
         """
         ...
 

@@ -146,6 +146,10 @@ class ClippedPoissonLoss:
         out: FloatArray = np.minimum(self.bend, self.target_bound + share * self.bend)
         return out
 
+    def crest(self, y: FloatArray) -> FloatArray:
+        """Return M for every count."""
+        return np.full(y.shape, self.max_log_rate)
+
 
 def _check_rate(value: object, least: float) -> float:
     """Return M, which the log of the largest count bounds from below."""

@@ -103,6 +103,10 @@ class LogisticLoss:
         out: FloatArray = share * (1.0 - share)
         return out
 
+    def crest(self, y: FloatArray) -> FloatArray:
+        """Return a margin of zero for every label."""
+        return np.zeros(y.shape)
+
     @property
     def fading(self) -> tuple[float, float]:
         """Steepness 1 and lag 0: the curvature is ``(1 - p) p``."""

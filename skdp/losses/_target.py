@@ -47,6 +47,14 @@ class TargetLoss(ABC):
         out: FloatArray = t - np.clip(y, -self.target_bound, self.target_bound)
         return out
 
+    def crest(self, y: FloatArray) -> FloatArray:
+        """Return the target: these losses bend most, or as much, at a residual of zero.
+
+        Shape (n,).
+        """
+        out: FloatArray = np.clip(y, -self.target_bound, self.target_bound)
+        return out
+
     def value(self, y: FloatArray, t: FloatArray) -> FloatArray:
         """Return the loss, shape (n,)."""
         return self._height(self._residual(y, t))

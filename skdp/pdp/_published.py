@@ -3,7 +3,7 @@ r"""The publishable bound: from one's own row and released numbers alone.
 Notation (derived in docs/proofs/objective_perturbation.md, "Published bound")
 ------------------------------------------------------------------------------
 xi       bound on the change of a margin by the smoothing step, shape (n,)
-m        |f'| |x| / sigma, raised by e^xi, shape (n,)
+m        |f'| |x| / sigma, at its largest within xi of the margin, shape (n,)
 z, t     normal and sub-Gaussian quantiles of the failure probability rho
 """
 
@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from skdp._typing import FloatArray
+from skdp.losses import LogisticLoss
 from skdp.mechanisms import GaussianNoise, ObjectivePerturbation
 from skdp.pdp._terms import MarginTerms, margin_terms
 from skdp.rows import PrivateRows
@@ -61,7 +62,7 @@ def published_loss(
     """
     bound = _Gaussian if isinstance(mechanism.noise_law, GaussianNoise) else _Pure
     of_block = bound(mechanism, rho)
-    terms = margin_terms(rows, mechanism.loss, theta)
+    terms = margin_terms(rows, mechanism.loss, theta, of_block.reach)
     # e^xi overflows only when the noise dwarfs everything: then nothing is known
     with np.errstate(over="ignore", invalid="ignore"):
         # a row of weight zero is no part of the objective
@@ -75,15 +76,17 @@ class _Bound:
     def __init__(self, mechanism: ObjectivePerturbation, tail: float) -> None:
         step = mechanism.smoothing
         rounding = step.grid * math.sqrt(step.n_features) / 2
-        #: xi of a row of norm one
-        self._xi = step.error + rounding + tail * step.scale
+        xi = step.error + rounding + tail * step.scale  # of a row of norm one
+        # the logistic derivatives grow by e^xi at most; others are asked near by
+        is_logistic = type(mechanism.loss) is LogisticLoss
+        self._growth, self.reach = (xi, 0.0) if is_logistic else (0.0, xi)
         self._scale = mechanism.noise_law.scale
         self._alpha = mechanism.alpha
 
     def _parts(self, terms: MarginTerms) -> tuple[FloatArray, FloatArray]:
-        """Return the gradient and the Jacobian part: e^xi raises |f'| and f''."""
+        """Return the gradient and the Jacobian part, at their largest."""
         norm = np.sqrt(terms.squared_norm)
-        grow = np.exp(self._xi * norm)
+        grow = np.exp(self._growth * norm)
         m = np.abs(terms.slope) * grow * norm / self._scale
         jacobian = np.log1p(terms.curvature * grow * terms.squared_norm / self._alpha)
         return m, jacobian

@@ -3,8 +3,8 @@
 Notation
 --------
 t        margin of one row, shape (n,)
-p        |f'(t; y)|, shape (n,)
-h        f''(t; y), shape (n,)
+p        |f'(t; y)|, or its largest value near t, shape (n,)
+h        f''(t; y), or its largest value near t, shape (n,)
 q        squared L2 norm of the clipped row, intercept constant included, shape (n,)
 """
 
@@ -15,7 +15,7 @@ from typing import Self
 import numpy as np
 
 from skdp._typing import BoolArray, FloatArray
-from skdp.losses import Loss
+from skdp.losses import Tilting
 from skdp.rows import PrivateRows
 
 __all__ = ["MarginTerms", "margin_terms"]
@@ -34,20 +34,48 @@ class MarginTerms:
     squared_norm: FloatArray
 
     @classmethod
-    def at(
-        cls, loss: Loss, y: FloatArray, margin: FloatArray, squared_norm: FloatArray
+    def near(
+        cls,
+        loss: Tilting,
+        y: FloatArray,
+        margin: FloatArray,
+        squared_norm: FloatArray,
+        reach: float,
     ) -> Self:
-        """Return the terms at given margins."""
-        slope, curvature = loss.derivatives(y, margin)
-        return cls(y != 0.0, slope, curvature, squared_norm)
+        """Return the terms at given margins, or the largest within reach of them."""
+        if reach == 0.0:
+            slope, curvature = loss.derivatives(y, margin)
+        else:
+            away = reach * np.sqrt(squared_norm)
+            slope, curvature = _largest(loss, y, margin - away, margin + away)
+        return cls(_has_weight(loss, y), slope, curvature, squared_norm)
+
+
+def _largest(
+    loss: Tilting, y: FloatArray, low: FloatArray, high: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the largest sizes of both derivatives between two margins.
+
+    The first one rises with the margin, the second one up to the crest.
+    """
+    ends = loss.gradient(y, low), loss.gradient(y, high)
+    nearest = np.clip(loss.crest(y), low, high)
+    return np.maximum(-ends[0], ends[1]), loss.hessian(y, nearest)
+
+
+def _has_weight(loss: Tilting, y: FloatArray) -> BoolArray:
+    """Tell which rows are part of the objective; any number is a target."""
+    out: BoolArray = (y != 0.0) | hasattr(loss, "target_bound")
+    return out
 
 
 def margin_terms(
-    rows: PrivateRows, loss: Loss, theta: FloatArray
+    rows: PrivateRows, loss: Tilting, theta: FloatArray, reach: float = 0.0
 ) -> Iterator[MarginTerms]:
     """Yield the terms of each block at the coefficient vector ``theta``.
 
-    Rows are clipped by their factors on the fly: no block is copied.
+    They hold for all vectors that change the margin of a row of norm one by at most
+    ``reach``. Rows are clipped by their factors on the fly: no block is copied.
     """
     ball, d = rows.ball, rows.blocks.n_features
     coef, offset = theta[:d], ball.intercept_scaling * theta[d:].sum()
@@ -56,4 +84,4 @@ def margin_terms(
         margin = clipping.factors * np.asarray(clipping.nearer(X) @ coef) + offset
         norm = clipping.factors * clipping.norms
         squared = norm * norm + ball.intercept_scaling**2
-        yield MarginTerms.at(loss, y, margin, squared)
+        yield MarginTerms.near(loss, y, margin, squared, reach)

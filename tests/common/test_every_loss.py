@@ -420,3 +420,20 @@ def test_matrix_arguments_are_left_alone(loss):
     for method in (loss.value, loss.gradient, loss.hessian):
         assert not np.shares_memory(method(y, t), t)
         assert len(method(y[:0], t[:0])) == 0
+
+
+@each_tilting
+@pytest.mark.parametrize("label", [-1.0, -0.3, 0.0, 0.6, 1.0])
+def test_the_curvature_rises_up_to_the_crest_and_falls_beyond(loss, label):
+    if loss in SIGNED:
+        label = np.sign(label)
+    t = np.sort(np.concatenate([MARGINS, np.linspace(-3.0, 3.0, 2001)]))
+    y = np.full(t.shape, label)
+    crest, rounding = loss.crest(y), 1e-14 * loss.bend
+    assert crest.shape == t.shape
+    assert np.unique(crest).size == 1
+    curvature = loss.hessian(y, t)
+    steps, before = np.diff(curvature), t[1:] <= crest[0]
+    assert np.all(steps[before] >= -rounding)
+    assert np.all(steps[t[:-1] >= crest[0]] <= rounding)
+    assert loss.hessian(y, crest)[0] >= curvature.max() - rounding
