@@ -19,6 +19,8 @@ __all__ = ["ObjPertPoissonRegressor"]
 #: The ridge draws the rate to the largest count over this: a plausible one, where the
 #: bound was chosen so that few counts are cut.
 _TYPICAL = 4.0
+#: Rates that are scored are at least this part of the largest count.
+_LEAST = 1e-200
 
 
 class ObjPertPoissonRegressor(RegressorMixin, ObjectiveEstimator):
@@ -195,10 +197,10 @@ class ObjPertPoissonRegressor(RegressorMixin, ObjectiveEstimator):
         y : ndarray of shape (n_samples,)
             In the units of y, within ``bounds_y``.
         """
-        line = self._line(X)
         high = self.targets_.high
-        # the inner minimum keeps exp from overflowing, the outer one from rounding up
-        rate: FloatArray = np.minimum(np.exp(np.minimum(line, math.log(high))), high)
+        # the inner minimum keeps exp from overflowing, and lies above the outer one
+        line = np.minimum(self._line(X), math.log(high) + 1.0)
+        rate: FloatArray = np.minimum(np.exp(line), high)
         return rate
 
     def score(
@@ -220,8 +222,8 @@ class ObjPertPoissonRegressor(RegressorMixin, ObjectiveEstimator):
         score : float
             D^2, 1 at best; that of the mean of y is 0.
         """
-        # a deviance of rate 0 is infinite
-        rate = np.maximum(self.predict(X), np.finfo(np.float64).tiny)
+        # the deviance of a rate of 0 is infinite
+        rate = np.maximum(self.predict(X), _LEAST * self.targets_.high)
         return float(d2_tweedie_score(y, rate, sample_weight=sample_weight, power=1))
 
     def __sklearn_tags__(self) -> Tags:
