@@ -197,9 +197,10 @@ class ObjPertPoissonRegressor(RegressorMixin, ObjectiveEstimator):
         y : ndarray of shape (n_samples,)
             In the units of y, within ``bounds_y``.
         """
+        line = self._line(X)
         high = self.targets_.high
-        # the inner minimum keeps exp from overflowing, and lies above the outer one
-        line = np.minimum(self._line(X), math.log(high) + 1.0)
+        # what is cut before exp, so that nothing overflows, is cut again after it
+        line = np.minimum(line, math.log(high) + 1.0)
         rate: FloatArray = np.minimum(np.exp(line), high)
         return rate
 

@@ -24,7 +24,8 @@ MODELS = {
     "svc": (ObjPertLinearSVC, {"classes": [0, 1]}),
     "poisson": (ObjPertPoissonRegressor, {"bounds_y": (0.0, 100.0)}),
 }
-NAMES = list(MODELS)
+#: One of each kind: two-signed and one-signed, fading and not.
+NAMES = ["log-cosh", "huber", "upper", "svc", "poisson"]
 NUMERIC = [name for name in NAMES if name != "svc"]
 
 

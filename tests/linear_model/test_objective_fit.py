@@ -132,13 +132,13 @@ def test_noise_does_not_depend_on_where_the_bounds_lie_and_never_vanishes(name):
 
 @each
 @both
-@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
-def test_the_spend_is_at_most_what_was_asked(name, delta, adjacency):
+def test_the_spend_is_what_was_asked(name, delta):
+    """The least and the largest epsilon; those between are asked of every estimator."""
     X, y = problem(name, 20)
-    for epsilon in (1e-9, 0.1, 1.0, 1000.0):
+    for epsilon, adjacency in ((1e-9, "add-remove"), (1000.0, "replace-one")):
         model = made(name, epsilon=epsilon, delta=delta, adjacency=adjacency)
         spent = model.fit(X, y).privacy_spent_
-        assert spent.epsilon <= epsilon
+        assert 0.999 * epsilon <= spent.epsilon <= epsilon
         assert spent.delta == delta
         assert str(spent.adjacency) == adjacency
         [part] = spent.parts
@@ -506,7 +506,7 @@ def test_a_grid_search_may_try_any_parameter(name):
     X, y = problem(name, 60)
     values = {
         "epsilon": [5.0],
-        "delta": [1e-6, 1e-5],
+        "delta": [0.0],
         "alpha": ["auto", 10.0],
         "fit_intercept": [True],
         "adjacency": ["replace-one"],
@@ -597,4 +597,4 @@ def test_a_target_in_the_middle_of_its_range_is_as_private_as_another(name):
     middle, near = fitted.pdp_loss(X[:2] * 0 + 0.4, [50.0, 50.01])
     assert middle == pytest.approx(near, rel=0.02)
     exact = exact_pdp_loss(fitted, X, y, X[:2] * 0 + 0.4, [50.0, 50.01])
-    assert exact[0] == pytest.approx(exact[1], rel=0.05)
+    assert exact[0] == pytest.approx(exact[1], abs=0.02)
