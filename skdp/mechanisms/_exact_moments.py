@@ -78,22 +78,29 @@ def exact_gram(
 
     If ``labelled``, of the rows whose label is not 0 alone.
     """
-    d = table.n_coefficients
+    d, n_features = table.n_coefficients, table.n_features
     unit = table.unit * 2.0**bits * _INSIDE / radius
-    sums = _TwoWords((d, d))
+    sums, block, n_rows = _TwoWords((d, d)), np.zeros((d, d)), 0
+    buffer = np.empty((0, d))
     for x, y, f in table:
         factors = f * unit
         if labelled:
             factors *= np.abs(y)
         for start in range(0, len(y), _BLOCK):
-            part = slice(start, start + _BLOCK)
-            rows = np.empty((factors[part].size, d))
-            values = x[part] if isinstance(x, np.ndarray) else x[part].toarray()
-            np.multiply(values, factors[part, None], out=rows[:, : table.n_features])
-            constant = table.constant * unit * (factors[part] > 0.0)
-            rows[:, table.n_features :] = constant[:, None]
+            scales = factors[start : start + _BLOCK]
+            if scales.size > len(buffer):
+                buffer = np.empty((scales.size, d))
+            rows, part = buffer[: scales.size], x[start : start + _BLOCK]
+            dense = part if isinstance(part, np.ndarray) else part.toarray()
+            np.multiply(dense, scales[:, None], out=rows[:, :n_features])
+            rows[:, n_features:] = table.constant * unit * (scales > 0.0)[:, None]
             np.trunc(rows, out=rows)
-            sums.add((rows.T @ rows).astype(np.int64))
+            if n_rows + scales.size > _BLOCK:
+                sums.add(block.astype(np.int64))
+                block[:], n_rows = 0.0, 0
+            block += rows.T @ rows
+            n_rows += scales.size
+    sums.add(block.astype(np.int64))
     return sums.total()
 
 
