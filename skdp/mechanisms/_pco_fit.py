@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from skdp._typing import FloatArray
-from skdp.losses import LogCoshLoss, LogisticLoss, Loss, SquaredLoss
+from skdp.losses import LogisticLoss, Loss, SquaredLoss
 from skdp.mechanisms._pco_geometry import Geometry, weighted_table
 from skdp.solvers import Table, WhitenedObjective
 
@@ -59,7 +59,8 @@ class WeightedFit:
     ----------
     table : Table
         Rows of norm at most ``radius``.
-    loss : LogisticLoss or LogCoshLoss
+    logistic : bool
+        Whether rows have labels, or targets.
     radius : float
     geometry : Geometry
         A function of released numbers.
@@ -70,35 +71,29 @@ class WeightedFit:
     def __init__(
         self,
         table: Table,
-        loss: LogisticLoss | LogCoshLoss,
+        logistic: bool,
         radius: float,
         geometry: Geometry,
         ridge: float,
     ) -> None:
         self._rows = weighted_table(table, geometry, radius)
         self._transform = geometry.transform / radius
-        self._loss, self._ridge = loss, ridge
+        self._logistic, self._ridge = logistic, ridge
 
     def pull(self) -> FloatArray:
         """Return minus the gradient at zero: of the squared loss for log-cosh."""
-        logistic = isinstance(self._loss, LogisticLoss)
-        loss = LogisticLoss() if logistic else SquaredLoss()
-        return -self._objective(loss).gradient_at_zero()
+        loss = LogisticLoss() if self._logistic else SquaredLoss()
+        return -self.objective(loss).gradient_at_zero()
 
     def energies(self, center: FloatArray) -> FloatArray:
         """Return sums of squared targets and of squared residuals at the centre."""
         total = np.zeros(2)
-        for y, t in self._objective(self._loss).margins(center):
+        for y, t in self.objective(SquaredLoss()).margins(center):
             targets = np.clip(y, -1.0, 1.0)
             residuals = targets - np.clip(t, -1.0, 1.0)
             total += targets @ targets, np.minimum(residuals**2, 1.0).sum()
         return total
 
-    def objective(self, scale: float) -> WhitenedObjective:
-        """Return the objective with the ridge; ``scale`` is that of log-cosh."""
-        if isinstance(self._loss, LogisticLoss):
-            return self._objective(self._loss)
-        return self._objective(LogCoshLoss(scale=scale))
-
-    def _objective(self, loss: Loss) -> WhitenedObjective:
+    def objective(self, loss: Loss) -> WhitenedObjective:
+        """Return the sum of a loss over the weighted rows, with the ridge."""
         return WhitenedObjective(self._rows, loss, self._ridge, self._transform)

@@ -24,7 +24,7 @@ import numpy as np
 from skdp._typing import FloatArray, MatrixLike
 from skdp.solvers import Table
 
-__all__ = ["Geometry", "geometry_of", "row_weights", "weighted_table"]
+__all__ = ["Geometry", "geometry_of", "weighted_table"]
 
 #: The floor in units of the largest eigenvalue of the noise alone, s sqrt(2 d).
 _FLOOR = 0.5
@@ -74,6 +74,14 @@ class Geometry:
     longest: float
     n_rows: float
     floor: float
+
+    def weights(self, norms: FloatArray) -> FloatArray:
+        """Return the weights of rows of given norms in the metric, shape (n,)."""
+        with np.errstate(divide="ignore", over="ignore"):
+            near = 1.0 / norms
+            far = self.curvature_ratio * near * near
+        out: FloatArray = np.minimum(1.0, np.minimum(near, far))
+        return out
 
 
 def geometry_of(
@@ -127,15 +135,6 @@ def geometry_of(
     )
 
 
-def row_weights(norms: FloatArray, curvature_ratio: float) -> FloatArray:
-    """Return min(1, 1/|u|, rho/|u|^2) for given norms |u|, shape (n,)."""
-    with np.errstate(divide="ignore", over="ignore"):
-        near = 1.0 / norms
-        far = curvature_ratio * near * near
-    out: FloatArray = np.minimum(1.0, np.minimum(near, far))
-    return out
-
-
 def weighted_table(table: Table, geometry: Geometry, radius: float) -> Table:
     """Return a table whose rows weigh what the geometry says.
 
@@ -162,6 +161,6 @@ def weighted_table(table: Table, geometry: Geometry, radius: float) -> Table:
         if table.constant:
             u += offset
         norms = np.sqrt(np.einsum("ij,ij->i", u, u))
-        return row_weights(norms, geometry.curvature_ratio)
+        return geometry.weights(norms)
 
     return table.weighted_by(weigh)

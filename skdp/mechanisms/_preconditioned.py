@@ -325,6 +325,22 @@ class PreconditionedObjectivePerturbation(
         """Return lambda in the metric, above rho / kappa by the weights' rounding."""
         return UP * geometry.curvature_ratio / self.curvature
 
+    def row_loss(self, scale: float) -> LogisticLoss | LogCoshLoss:
+        """Return the loss of one row; log-cosh at a released scale.
+
+        Parameters
+        ----------
+        scale : float
+            Of ``PreconditionedRelease``; no matter for logistic.
+
+        Returns
+        -------
+        LogisticLoss or LogCoshLoss
+        """
+        if isinstance(self.loss, LogisticLoss):
+            return self.loss
+        return LogCoshLoss(scale=scale)
+
     def release(
         self, data: PrivateRows, source: RandomSource
     ) -> Release[PreconditionedRelease]:
@@ -355,7 +371,7 @@ class PreconditionedObjectivePerturbation(
         fit = self._fit(table, geometry)
         pull = self.center.smooth(fit.pull() + self.center.draw(source), source)
         history = _History(pull, self._energies(fit, geometry, pull, source), ())
-        objective = fit.objective(self._loss_scale(geometry, history))
+        objective = fit.objective(self.row_loss(self._loss_scale(geometry, history)))
         n_passes = 0
         for part in self.phases:
             scale, center = self._state(geometry, history)
@@ -373,7 +389,8 @@ class PreconditionedObjectivePerturbation(
 
     def _fit(self, table: Table, geometry: Geometry) -> WeightedFit:
         ridge = self.ridge(geometry)
-        return WeightedFit(table, self.loss, self.radius, geometry, ridge)
+        logistic = _kind(self.loss) == "logistic"
+        return WeightedFit(table, logistic, self.radius, geometry, ridge)
 
     def _released_metric(self, table: Table, source: RandomSource) -> FloatArray:
         """Add exact sums and lattice noise as integers: shape (d, d)."""
@@ -509,7 +526,7 @@ class PreconditionedObjectivePerturbation(
         if released.energies is not None:
             energies = fit.energies(geometry.newton @ released.gradient)
             yield released.energies - energies, 0.0
-        objective = fit.objective(released.scale)
+        objective = fit.objective(self.row_loss(released.scale))
         history = _History(released.gradient, released.energies, ())
         for answer in released.minimisers:
             scale, center = self._state(geometry, history)

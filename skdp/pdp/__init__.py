@@ -5,6 +5,7 @@ from skdp.pdp._fit import center_loss, fit_loss
 from skdp.pdp._moments import exact_moments_loss, moments_loss
 from skdp.pdp._posterior import posterior_loss
 from skdp.pdp._posterior_draws import draws_loss
+from skdp.pdp._preconditioned import preconditioned_loss
 from skdp.pdp._published import published_loss
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "fit_loss",
     "moments_loss",
     "posterior_loss",
+    "preconditioned_loss",
     "published_loss",
 ]
