@@ -53,7 +53,7 @@ class ConservativeObjectiveDP(Guarantee):
     References
     ----------
     Redberg, Koskela and Wang (2023), Improving the privacy and practicality of
-    objective perturbation for differentially private linear learners, Theorem 3.1.
+    objective perturbation for differentially private linear learners.
 
     Examples
     --------

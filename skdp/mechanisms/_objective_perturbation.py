@@ -52,7 +52,7 @@ from skdp.solvers import Objective, minimise
 __all__ = ["ObjectivePerturbation", "check_conservative"]
 
 _SOURCE = "joint bound of objective perturbation, docs/proofs/objective_perturbation.md"
-_PUBLISHED = "Redberg, Koskela and Wang (2023), Theorem 3.1, with exact smoothing"
+_PUBLISHED = "Redberg, Koskela and Wang (2023), with exact smoothing"
 #: tau in units of the gradient bound of one row ...
 _RELATIVE_TOL = 1e-8
 #: ... unless the noise is so large (epsilon below about 1e-5) that its own rounding

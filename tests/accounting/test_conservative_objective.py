@@ -17,7 +17,7 @@ DELTA = 1e-6
 
 
 def published(epsilon, mu, bend):
-    """Theorem 3.1 of Redberg, Koskela and Wang, as printed: two cases."""
+    """The bound of Redberg, Koskela and Wang in its two cases."""
     left = epsilon + math.log1p(-bend)
     if left >= mu * mu / 2:
         return 2 * gaussian_delta(left, mu)

@@ -161,7 +161,7 @@ def test_no_table_exceeds_the_bound_and_some_attain_it(name, epsilon, alpha):
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 4.0, 8.0])
 @pytest.mark.parametrize("alpha", ["auto", 0.0])
 def test_a_long_search_finds_no_table_that_exceeds_the_bound(name, epsilon, alpha):
-    worst = attained(instance(LOSSES[name], epsilon, alpha), epsilon, 80, seed=1)
+    worst = attained(instance(LOSSES[name], epsilon, alpha), epsilon, 40, seed=1)
     assert worst.max() <= 1 + 1e-9
 
 
@@ -261,6 +261,6 @@ def test_simulated_losses_in_more_dimensions_stay_within_the_bound(name, d, adja
     for seed, pair in enumerate(pairs(d, adjacency)):
         for epsilon in (2.0, 1.0):
             found = simulated_delta(
-                m, pair, epsilon, n_runs=1500, confidence=1 - 1e-9, random_state=seed
+                m, pair, epsilon, n_runs=400, confidence=1 - 1e-9, random_state=seed
             )
             assert found.low <= m.ideal_guarantee.delta(epsilon), pair.name
