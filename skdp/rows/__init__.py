@@ -2,6 +2,7 @@
 
 from skdp.rows._alphabet import Alphabet
 from skdp.rows._blocks import RowBlocks, as_row_blocks
+from skdp.rows._classes import Classes
 from skdp.rows._counts import Counts
 from skdp.rows._l2ball import L2Ball
 from skdp.rows._labels import Labels
@@ -10,6 +11,7 @@ from skdp.rows._targets import Targets
 
 __all__ = [
     "Alphabet",
+    "Classes",
     "Counts",
     "L2Ball",
     "Labels",

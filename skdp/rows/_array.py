@@ -5,8 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from skdp._typing import FloatArray
-from skdp.rows._labels import Labels
-from skdp.rows._targets import Targets
+from skdp.rows._encoder import Encoder
 
 __all__ = [
     "BLOCK_ELEMENTS",
@@ -42,7 +41,7 @@ class ArrayBlocks:
     block_rows : int, optional
     starts : sequence of int, optional
         First rows of the blocks; all of them by default.
-    labels : Labels or Targets, optional
+    labels : Labels, Targets or Classes, optional
         What encoded ``y``.
     """
 
@@ -53,7 +52,7 @@ class ArrayBlocks:
         block_rows: int | None = None,
         starts: range | None = None,
         *,
-        labels: Labels | Targets | None = None,
+        labels: Encoder | None = None,
     ) -> None:
         self.labels = labels
         self._X, self._y = X, y

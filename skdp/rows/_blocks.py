@@ -14,11 +14,12 @@ import scipy.sparse as sp
 
 from skdp._typing import FloatArray, MatrixLike
 from skdp.rows._array import ArrayBlocks
+from skdp.rows._classes import STRANGER, Classes
+from skdp.rows._encoder import Encoder
 from skdp.rows._frame import FrameBlocks
-from skdp.rows._labels import Labels, as_signs
+from skdp.rows._labels import as_signs
 from skdp.rows._sparse import SparseBlocks
 from skdp.rows._stream import StreamBlocks
-from skdp.rows._targets import Targets
 
 __all__ = ["RowBlocks", "as_row_blocks"]
 
@@ -45,7 +46,7 @@ class RowBlocks(Protocol):
         ...
 
     @property
-    def labels(self) -> Labels | Targets | None:
+    def labels(self) -> Encoder | None:
         """What encoded the labels, None when they came encoded."""
         ...
 
@@ -66,7 +67,7 @@ def as_row_blocks(
     X: MatrixLike,
     y: MatrixLike = None,
     *,
-    labels: Labels | Targets | None = None,
+    labels: Encoder | None = None,
     block_rows: int | None = None,
 ) -> RowBlocks:
     """Return ``X`` and ``y`` as blocks of rows, without copying the table.
@@ -79,9 +80,9 @@ def as_row_blocks(
         Blocks pass through unchanged.
     y : array-like of shape (n,), optional
         Encoded labels in {-1, 0, +1} (any other number counts as 0), or raw ones with
-        ``labels``. None means labels 0 (rows without a label), or chunks that bring
-        their own.
-    labels : Labels or Targets, optional
+        ``labels``. None means labels 0, or of no class (rows without a label), or
+        chunks that bring their own.
+    labels : Labels, Targets or Classes, optional
         Encodes raw labels, or numeric targets, block by block.
     block_rows : int, optional
         Rows in a block; by default a block is about half a megabyte.
@@ -137,7 +138,7 @@ def _table_blocks(
     X: MatrixLike,
     y: MatrixLike,
     *,
-    labels: Labels | Targets | None,
+    labels: Encoder | None,
     block_rows: int | None,
 ) -> RowBlocks:
     """Return the blocks of a table held in one object."""
@@ -160,10 +161,11 @@ def _table_blocks(
     return ArrayBlocks(X, signs, block_rows, labels=labels)
 
 
-def _signs(n_rows: int, y: MatrixLike, labels: Labels | Targets | None) -> np.ndarray:
+def _signs(n_rows: int, y: MatrixLike, labels: Encoder | None) -> np.ndarray:
     """Return an encoded label for each of the rows of a table."""
     if y is None:
-        return np.broadcast_to(np.float64(0.0), (n_rows,))
+        missing = STRANGER if isinstance(labels, Classes) else 0.0
+        return np.broadcast_to(np.float64(missing), (n_rows,))
     signs = labels.encode(y) if labels is not None else np.asarray(y)
     if signs.shape != (n_rows,):
         raise ValueError(

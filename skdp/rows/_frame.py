@@ -6,8 +6,7 @@ import numpy as np
 
 from skdp._typing import FloatArray, MatrixLike
 from skdp.rows._array import default_block_rows, part_starts
-from skdp.rows._labels import Labels
-from skdp.rows._targets import Targets
+from skdp.rows._encoder import Encoder
 
 __all__ = ["FrameBlocks"]
 
@@ -27,7 +26,7 @@ class FrameBlocks:
     block_rows : int, optional
     starts : range, optional
         First rows of the blocks; all of them by default.
-    labels : Labels or Targets, optional
+    labels : Labels, Targets or Classes, optional
         What encoded ``y``.
     """
 
@@ -38,7 +37,7 @@ class FrameBlocks:
         block_rows: int | None = None,
         starts: range | None = None,
         *,
-        labels: Labels | Targets | None = None,
+        labels: Encoder | None = None,
     ) -> None:
         self.labels = labels
         self._X, self._y = X, y

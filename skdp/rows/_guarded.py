@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from skdp._typing import FloatArray, MatrixLike
+from skdp.rows._encoder import Encoder
 from skdp.rows._labels import Labels, as_signs
-from skdp.rows._targets import Targets
 
 __all__ = ["GuardedBlocks"]
 
@@ -15,10 +15,10 @@ __all__ = ["GuardedBlocks"]
 class GuardedBlocks:
     """Another implementation of the blocks, whose promises are not taken on trust.
 
-    A label that is not -1, 0 or +1 counts as 0, a target beyond its bound is clipped,
-    and duplicate entries of a CSR block are summed: each would let one row weigh more
-    than the guarantee says. The norm of a row that is not finite is refused when it is
-    clipped.
+    A label that is not -1, 0 or +1 counts as 0, a number of no class as -1, a target
+    beyond its bound is clipped, and duplicate entries of a CSR block are summed: each
+    would let one row weigh more than the guarantee says. The norm of a row that is not
+    finite is refused when it is clipped.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class GuardedBlocks:
 
     def __init__(self, blocks: Any) -> None:
         self._blocks = blocks
-        self.labels: Labels | Targets | None = getattr(blocks, "labels", None)
+        self.labels: Encoder | None = getattr(blocks, "labels", None)
 
     @property
     def n_features(self) -> int:
@@ -39,9 +39,9 @@ class GuardedBlocks:
             yield _canonical(X), self._safe(y)
 
     def _safe(self, y: Any) -> FloatArray:
-        if isinstance(self.labels, Targets):
-            return self.labels.safe(y)
-        return as_signs(y)
+        if self.labels is None or isinstance(self.labels, Labels):
+            return as_signs(y)
+        return self.labels.safe(y)
 
     def part(
         self, fraction: float, at_least: int

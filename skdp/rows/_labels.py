@@ -6,7 +6,7 @@ import numpy as np
 
 from skdp._typing import ArrayLike, BoolArray, FloatArray
 
-__all__ = ["Labels", "as_signs", "label_array"]
+__all__ = ["Labels", "as_signs", "equal", "label_array", "label_set"]
 
 
 class Labels:
@@ -43,21 +43,12 @@ class Labels:
     def __init__(self, classes: ArrayLike) -> None:
         remedy = "Declare the two labels of the problem, for example classes=[0, 1]."
         allowed = "one or two different labels of one kind"
-        given = np.asarray(classes)
-        kinds = {isinstance(label, str) for label in given.ravel().tolist()}
-        mixed = len({isinstance(c, str) for c in np.ravel(_as_objects(classes))}) > 1
-        if given.ndim != 1 or mixed or len(kinds) > 1 or (given != given).any():
-            raise ValueError(
-                f"classes is not a list of labels, got {classes!r}. Allowed: "
-                f"{allowed}. {remedy}"
-            )
-        labels = np.unique(given)
+        labels = label_set(classes, allowed=allowed, remedy=remedy)
         if not 1 <= labels.size <= 2:
             raise ValueError(
                 f"classes must hold one or two different labels, got {labels.size}. "
                 f"Allowed: {allowed}. {remedy}"
             )
-        labels.flags.writeable = False
         self.classes = labels
 
     def __repr__(self) -> str:
@@ -75,11 +66,26 @@ class Labels:
         signs : ndarray of shape (n,), float64
         """
         given = label_array(y)
-        marks = [_equal(given, label) for label in self.classes.tolist()]
+        marks = [equal(given, label) for label in self.classes.tolist()]
         if len(marks) == 1:
             return -marks[0].astype(np.float64)
         signs: FloatArray = np.subtract(marks[1], marks[0], dtype=np.float64)
         return signs
+
+
+def label_set(classes: ArrayLike, *, allowed: str, remedy: str) -> np.ndarray:
+    """Return declared labels of one kind, sorted, each once, not to be written to."""
+    given = np.asarray(classes)
+    kinds = {isinstance(label, str) for label in given.ravel().tolist()}
+    mixed = len({isinstance(c, str) for c in np.ravel(_as_objects(classes))}) > 1
+    if given.ndim != 1 or mixed or len(kinds) > 1 or (given != given).any():
+        raise ValueError(
+            f"classes is not a list of labels, got {classes!r}. Allowed: "
+            f"{allowed}. {remedy}"
+        )
+    labels: np.ndarray = np.unique(given)
+    labels.flags.writeable = False
+    return labels
 
 
 def label_array(y: Any) -> np.ndarray:
@@ -97,7 +103,7 @@ def as_signs(y: ArrayLike) -> FloatArray:
     return np.where(np.abs(signs) == 1.0, signs, 0.0)
 
 
-def _equal(given: np.ndarray, label: object) -> BoolArray:
+def equal(given: np.ndarray, label: object) -> BoolArray:
     """Return where ``given`` equals ``label``; a missing value equals nothing."""
     try:
         marks = np.asarray(given == label, dtype=bool)

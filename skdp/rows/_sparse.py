@@ -7,8 +7,7 @@ import scipy.sparse as sp
 
 from skdp._typing import FloatArray, MatrixLike
 from skdp.rows._array import BLOCK_ELEMENTS, part_starts
-from skdp.rows._labels import Labels
-from skdp.rows._targets import Targets
+from skdp.rows._encoder import Encoder
 
 __all__ = ["SparseBlocks"]
 
@@ -26,7 +25,7 @@ class SparseBlocks:
     block_rows : int, optional
     starts : range, optional
         First rows of the blocks; all of them by default.
-    labels : Labels or Targets, optional
+    labels : Labels, Targets or Classes, optional
         What encoded ``y``.
     """
 
@@ -37,7 +36,7 @@ class SparseBlocks:
         block_rows: int | None = None,
         starts: range | None = None,
         *,
-        labels: Labels | Targets | None = None,
+        labels: Encoder | None = None,
     ) -> None:
         self.labels = labels
         self._X = sp.csr_array(X)

@@ -7,8 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from skdp._typing import FloatArray, MatrixLike
-from skdp.rows._labels import Labels
-from skdp.rows._targets import Targets
+from skdp.rows._encoder import Encoder
 
 __all__ = ["StreamBlocks"]
 
@@ -24,7 +23,7 @@ class StreamBlocks:
     chunks : re-iterable of (X, y)
     open_chunk : callable
         Turns the ``X`` and ``y`` of a chunk into blocks.
-    labels : Labels or Targets, optional
+    labels : Labels, Targets or Classes, optional
         What encodes the labels of the chunks.
     """
 
@@ -32,7 +31,7 @@ class StreamBlocks:
         self,
         chunks: Iterable[Any],
         open_chunk: Callable[[MatrixLike, MatrixLike], Any],
-        labels: Labels | Targets | None = None,
+        labels: Encoder | None = None,
     ) -> None:
         self.labels = labels
         self._chunks, self._open_chunk = chunks, open_chunk

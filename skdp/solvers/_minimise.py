@@ -7,7 +7,7 @@ import numpy as np
 
 from skdp._typing import FloatArray
 from skdp.solvers._model import Model
-from skdp.solvers._newton import Descent, warm_start
+from skdp.solvers._newton import Descent, Differentiable, warm_start
 from skdp.solvers._objective import Objective
 from skdp.solvers._problem import Problem
 
@@ -92,7 +92,7 @@ def minimise(objective: Objective, *, gradient_tol: float) -> Solution:
 
 
 def certified_descent(
-    problem: Problem,
+    problem: Differentiable,
     tolerance: float,
     start: FloatArray | None = None,
     model: Model | None = None,

@@ -13,15 +13,15 @@ two tests keep their meaning down to the rounding of the gradient itself.
 """
 
 import math
+from typing import Protocol
 
 import numpy as np
 
 from skdp._typing import FloatArray
 from skdp.solvers._bracket import Bracket
 from skdp.solvers._model import Model
-from skdp.solvers._problem import Problem
 
-__all__ = ["Descent", "warm_start"]
+__all__ = ["Descent", "Differentiable", "warm_start"]
 
 #: Shares of the rows on which a start is found, each from the answer before.
 _PARTS = (0.02, 0.2)
@@ -29,13 +29,48 @@ _PARTS = (0.02, 0.2)
 _PART_STEPS = 10
 #: With a fresh model about this many passes remain.
 _FRESH_PASSES = 3.0
-#: Forming a Hessian costs this many gradients more than forming a gradient, and one
-#: more for each 80 columns; measured.
-_HESSIAN_COST, _COLUMNS_A_PASS = 1.2, 80.0
 #: Passes without progress after which a gradient within its rounding is the answer.
 _PATIENCE = 100
 #: Progress is a gradient smaller by this factor.
 _PROGRESS = 0.9
+
+
+class Differentiable(Protocol):
+    """A strongly convex objective whose sums may run over a part of the rows."""
+
+    linear: FloatArray
+    share: float
+    n_passes: int
+
+    @property
+    def matrix_free(self) -> bool:
+        """Whether the Hessian is too large to be formed."""
+        ...
+
+    @property
+    def hessian_cost(self) -> float:
+        """What a Hessian costs more than a gradient, in gradients."""
+        ...
+
+    def gradient(self, theta: FloatArray) -> FloatArray:
+        """Return the gradient at ``theta``."""
+        ...
+
+    def gradient_model(self, theta: FloatArray) -> tuple[FloatArray, Model]:
+        """Return gradient and a fresh model at ``theta``."""
+        ...
+
+    def part(self, fraction: float) -> "Differentiable | None":
+        """Return the objective on about ``fraction`` of the rows, if that is cheap."""
+        ...
+
+    def ridge_rounding(self, theta: FloatArray) -> float:
+        """Return the rounding of ridge and linear term, which cancel in the end."""
+        ...
+
+    def rounding(self, theta: FloatArray) -> float:
+        """Return a bound on the rounding of the gradient, whatever the rows."""
+        ...
 
 
 class Descent:
@@ -43,7 +78,7 @@ class Descent:
 
     Parameters
     ----------
-    problem : Problem
+    problem : Differentiable
     theta : ndarray
         Where to start.
     model : Model, optional
@@ -51,7 +86,7 @@ class Descent:
     """
 
     def __init__(
-        self, problem: Problem, theta: FloatArray, model: Model | None = None
+        self, problem: Differentiable, theta: FloatArray, model: Model | None = None
     ) -> None:
         self.problem, self.theta = problem, theta
         if model is None:
@@ -118,19 +153,18 @@ class Descent:
             # the model is new, and its rate not known yet; or all is done
             return False
         remaining = math.log(self.norm / tolerance) / math.log(before / self.norm)
-        cost = _HESSIAN_COST + self.theta.size / _COLUMNS_A_PASS
-        return remaining > _FRESH_PASSES + cost
+        return remaining > _FRESH_PASSES + self.problem.hessian_cost
 
 
 def warm_start(
-    problem: Problem, theta: FloatArray | None = None
+    problem: Differentiable, theta: FloatArray | None = None
 ) -> tuple[FloatArray, Model | None]:
     """Return a point and a model found on parts spread over the table.
 
     The first part starts at ``theta``, by default at zero.
     """
     if theta is None:
-        theta = np.zeros(problem.table.n_coefficients)
+        theta = np.zeros(problem.linear.size)
     model: Model | None = None
     for fraction in _PARTS:
         part = problem.part(fraction)
@@ -140,7 +174,7 @@ def warm_start(
 
 
 def _solve_part(
-    part: Problem, theta: FloatArray, model: Model | None
+    part: Differentiable, theta: FloatArray, model: Model | None
 ) -> tuple[FloatArray, Model]:
     """Return the minimiser of a part, to within its own statistical error."""
     descent = Descent(part, theta, model)

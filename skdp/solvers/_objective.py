@@ -17,7 +17,7 @@ import numpy as np
 
 from skdp._typing import FloatArray
 from skdp.losses import Loss
-from skdp.rows import PrivateRows, Targets
+from skdp.rows import Classes, PrivateRows, Targets
 from skdp.solvers._passes import data_gradient, data_gradient_hessian, margins
 from skdp.solvers._sums import PairwiseSum
 from skdp.solvers._table import Table
@@ -131,7 +131,7 @@ def check_targets(rows: PrivateRows, loss: Loss) -> None:
     Raises
     ------
     ValueError
-        If targets may be beyond the bound.
+        If targets may be beyond the bound, or are numbers of classes.
 
     Examples
     --------
@@ -143,6 +143,11 @@ def check_targets(rows: PrivateRows, loss: Loss) -> None:
     >>> check_targets(PrivateRows(blocks, L2Ball(1.0)), LogisticLoss())
     """
     labels = rows.blocks.labels
+    if isinstance(labels, Classes):
+        raise ValueError(
+            "the rows bring numbers of classes, more than the loss allows for. Allowed:"
+            " two labels, or targets. Encode them with Labels(classes)."
+        )
     if isinstance(labels, Targets) and labels.bound > getattr(loss, "target_bound", 1):
         raise ValueError(
             f"the rows bring targets up to {labels.bound:.6g}, more than the loss "
