@@ -20,6 +20,8 @@ from skdp.mechanisms._k_norm import KNormMechanism
 from skdp.mechanisms._kng_regression import KNGRegression
 from skdp.mechanisms._localized_posterior import LocalizedPosterior
 from skdp.mechanisms._noise import GaussianNoise, KNormNoise, NoiseLaw
+from skdp.mechanisms._noisy_gradient import NoisyGradient
+from skdp.mechanisms._noisy_hessian import NoisyHessian
 from skdp.mechanisms._noisy_histogram import NoisyHistogram
 from skdp.mechanisms._objective_perturbation import ObjectivePerturbation
 from skdp.mechanisms._output_perturbation import OutputPerturbation
@@ -56,6 +58,8 @@ __all__ = [
     "LocalizedPosterior",
     "Mechanism",
     "NoiseLaw",
+    "NoisyGradient",
+    "NoisyHessian",
     "NoisyHistogram",
     "ObjectivePerturbation",
     "OutputPerturbation",

@@ -87,7 +87,7 @@ def _bordered(products: FloatArray, border: FloatArray) -> FloatArray:
 @lru_cache(maxsize=8)
 def _inverse(n: int) -> FloatArray:
     """Return the inverse of A, whose condition number is about 1.2 n."""
-    return np.linalg.inv(_bordered(_skew_products(n), _integrals(n)))
+    return np.asarray(np.linalg.inv(_bordered(_skew_products(n), _integrals(n))))
 
 
 def _beyond(n: int, t: float) -> FloatArray:
