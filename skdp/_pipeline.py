@@ -23,7 +23,6 @@ from skdp.accounting import (
 )
 from skdp.accounting._spent import GRADES, LEVELS
 from skdp.exceptions import PrivacyLeakWarning
-from skdp.linear_model._door import one_person
 from skdp.preprocessing._containers import CONTAINERS, judge_container, parts_of
 from skdp.preprocessing._data_independent import (
     FREE,
@@ -31,6 +30,7 @@ from skdp.preprocessing._data_independent import (
     check_fitted,
     judge,
 )
+from skdp.rows._one_person import one_person
 
 __all__ = ["pdp_loss", "privacy_spent"]
 

@@ -10,7 +10,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._typing import FloatArray, MatrixLike
-from skdp._validation import check_real, warn
+from skdp._validation import warn
 from skdp.accounting import PrivacyPart, PrivacySpent
 from skdp.exceptions import NotForReleaseWarning
 from skdp.linear_model._base import PrivateEstimatorMixin
@@ -18,12 +18,13 @@ from skdp.linear_model._door import (
     enter_query,
     enter_training,
     features,
-    one_person,
 )
 from skdp.linear_model._margins import dense, margins
+from skdp.linear_model._reporting import make_report
 from skdp.linear_model._settings import LinearSettings, read_settings
 from skdp.mechanisms import ObjectivePerturbation
-from skdp.pdp import published_loss
+from skdp.pdp import PublishedReport
+from skdp.pdp._published import Kind
 from skdp.rows import L2Ball, Labels, PrivateRows
 
 __all__ = ["ObjPertLogisticRegression"]
@@ -91,6 +92,8 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
         The public constants of the release.
     privacy_spent_ : PrivacySpent
         What the fit cost, computed from the noise used.
+    report_ : PublishedReport
+        What anyone needs to bound what the fit cost a person; may be published whole.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -142,6 +145,7 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
     True
     """
 
+    report_: PublishedReport
     _released: ClassVar[frozenset[str]] = frozenset(
         {
             "alpha_",
@@ -155,6 +159,7 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
             "n_features_in_",
             "noise_scale_",
             "privacy_spent_",
+            "report_",
             "smoothing_scale_",
         }
     )
@@ -223,6 +228,7 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
         labels: Labels,
     ) -> None:
         constant = settings.ball.intercept_scaling
+        spent = _spent(mechanism, settings, labels)
         coef, tail = theta[: self.n_features_in_], theta[self.n_features_in_ :]
         self._publish(
             classes_=labels.classes,
@@ -234,7 +240,15 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
             intercept_scaling_=constant,
             smoothing_scale_=mechanism.smoothing.scale,
             mechanism_=mechanism,
-            privacy_spent_=_spent(mechanism, settings, labels),
+            privacy_spent_=spent,
+            report_=make_report(
+                mechanism,
+                theta,
+                spent=spent,
+                ball=settings.ball,
+                classes=labels.classes,
+                feature_names=getattr(self, "feature_names_in_", None),
+            ),
         )
         if settings.source.seeded:
             warn(
@@ -316,12 +330,18 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
         return np.column_stack([log_expit(-margin), log_expit(margin)])
 
     def pdp_loss(
-        self, X: MatrixLike, y: MatrixLike = None, *, rho: float = 1e-6
+        self,
+        X: MatrixLike,
+        y: MatrixLike = None,
+        *,
+        kind: Kind = "either",
+        rho: float | None = None,
+        simultaneous: bool = False,
     ) -> FloatArray:
         """Bound what this release cost each person, from her own row alone.
 
         Anyone may call it about anyone, at no privacy cost: it reads the row asked
-        about, released values and public constants.
+        about, released values and public constants. The same as ``report_.loss``.
 
         Parameters
         ----------
@@ -330,49 +350,37 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
             ``pdp_loss((x, y))``.
         y : array-like of shape (n_samples,)
             Their labels.
-        rho : float, default=1e-6
+        kind : {"either", "member", "non-member"}, default="either"
+            Whether the absolute loss is bounded, or the signed loss of people who are
+            in the data, or are not.
+        rho : float, default=None
             Probability, over the noise of the fit, that the bound fails for one row
-            fixed beforehand; from 1e-300, below 1. Pure fits (delta = 0) do not use it:
-            their bound fails with probability below 1e-12.
+            fixed beforehand; from 1e-300, below 1. None is 1e-6. Pure fits (delta = 0)
+            do not use it: their bound fails with probability below 1e-12.
+        simultaneous : bool, default=False
+            Whether ``rho`` counts failures for any row at all.
 
         Returns
         -------
         loss : ndarray of shape (n_samples,)
-            Bound on the absolute privacy loss in nats; 0 for an undeclared label.
+            Bound on the privacy loss in nats; 0 for an undeclared label.
 
         Raises
         ------
         ValueError
-            If ``rho`` is out of range or the shapes do not fit.
+            If an option is out of range or the shapes do not fit.
         """
         check_is_fitted(self)
-        if y is None:
-            X, y = one_person(X)
-        allowed = "1e-300 <= rho < 1"
-        remedy = "Use the default 1e-6."
-        rho = check_real("rho", rho, allowed=allowed, remedy=remedy)
-        if not 1e-300 <= rho < 1.0:
-            raise ValueError(
-                f"rho is out of range, got {rho!r}. Allowed: {allowed}. {remedy}"
-            )
-        # one cheap pass: larger blocks than a fit's cost fewer calls
-        block_rows = max(1, min(8192, 2**19 // self.n_features_in_))
-        rows = self._query_rows(X, y, block_rows)
-        return published_loss(self.mechanism_, self._theta(), rows, rho=rho)
+        return self.report_.loss(X, y, kind=kind, rho=rho, simultaneous=simultaneous)
 
-    def _query_rows(
-        self, X: MatrixLike, y: MatrixLike, block_rows: int | None = None
-    ) -> PrivateRows:
+    def _query_rows(self, X: MatrixLike, y: MatrixLike) -> PrivateRows:
         """Return rows seen exactly as the fit saw its own."""
         ball = L2Ball(self.data_norm_, self.intercept_scaling_)
-        return enter_query(self, X, y, ball, Labels(self.classes_), block_rows)
+        return enter_query(self, X, y, ball, Labels(self.classes_))
 
     def _theta(self) -> FloatArray:
         """Return the released vector in the mechanism's coordinates."""
-        coef = np.asarray(self.coef_[0], dtype=np.float64)
-        if self.intercept_scaling_ == 0.0:
-            return coef
-        return np.append(coef, self.intercept_ / self.intercept_scaling_)
+        return np.array(self.report_.theta)
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()

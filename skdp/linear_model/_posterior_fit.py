@@ -14,7 +14,7 @@ from skdp._validation import check_real, warn
 from skdp.accounting import PrivacySpent
 from skdp.exceptions import NotForReleaseWarning, UncertifiedPrivacyWarning
 from skdp.linear_model._base import PrivateEstimatorMixin
-from skdp.linear_model._door import enter_query, enter_training, one_person
+from skdp.linear_model._door import enter_query, enter_training
 from skdp.linear_model._margins import dense, margins
 from skdp.linear_model._numeric_door import enter_numeric_query, enter_numeric_training
 from skdp.linear_model._posterior_release import (
@@ -31,6 +31,7 @@ from skdp.linear_model._posterior_settings import (
 from skdp.linear_model._progress import CallbackSupportMixin, Tasks
 from skdp.pdp import fit_loss
 from skdp.rows import L2Ball, Labels, PrivateRows, RowBlocks, Targets
+from skdp.rows._one_person import one_person
 from skdp.rows._sparse import SparseBlocks
 
 __all__ = ["PosteriorMixin"]

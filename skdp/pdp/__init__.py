@@ -4,9 +4,12 @@ from skdp.pdp._exact import exact_loss
 from skdp.pdp._fit import center_loss, fit_loss
 from skdp.pdp._posterior import posterior_loss
 from skdp.pdp._posterior_draws import draws_loss
-from skdp.pdp._published import published_loss
+from skdp.pdp._published import PublishedBound, published_loss
+from skdp.pdp._report import PublishedReport
 
 __all__ = [
+    "PublishedBound",
+    "PublishedReport",
     "center_loss",
     "draws_loss",
     "exact_loss",

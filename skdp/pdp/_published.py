@@ -5,24 +5,142 @@ Notation (derived in docs/proofs/objective_perturbation.md, "Published bound")
 xi       bound on the change of a margin by the smoothing step, shape (n,)
 m        |f'| |x| / sigma, raised by e^xi, shape (n,)
 z, t     normal and sub-Gaussian quantiles of the failure probability rho
+d        number of coefficients
 """
 
 import math
+from dataclasses import dataclass, fields
+from typing import Literal
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import chdtri, ndtri
 
 from skdp._typing import FloatArray
+from skdp._validation import check_choice, check_flag, check_real
 from skdp.mechanisms import GaussianNoise, ObjectivePerturbation
 from skdp.pdp._terms import MarginTerms, margin_terms
 from skdp.rows import PrivateRows
 
-__all__ = ["published_loss"]
+__all__ = ["KINDS", "Kind", "PublishedBound", "check_question", "published_loss"]
+
+#: Which loss is bounded: its size, or its signed value for those in or out of the data.
+KINDS = ("either", "member", "non-member")
+Kind = Literal["either", "member", "non-member"]
 
 #: Shares of rho: the noise of the objective, and each of two lattice events.
 _NOISE_SHARE, _LATTICE_SHARE = 0.9, 0.05
 #: Laplace scales beyond which a unit combination lies with probability < 1e-12.
 _LAPLACE_RADIUS = 34.0
+#: Natural logarithm of that probability.
+_LOG_NEVER = -12 * math.log(10.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedBound:
+    r"""The public numbers of a bound; with them it is a function of one row.
+
+    For a row of norm q with derivatives f' and f'' at the published margin,
+
+    .. math:: p = \min(L, e^{\xi q} |f'|),\quad h = \min(\beta, e^{\xi q} f''),\quad
+        m = p q / \text{noise\_scale}
+
+    and the bound is the smaller of ``ceiling`` and
+
+    .. math:: [\log(1 + h q^2 / \alpha)] + m (\text{bend}\; m / 2 + \text{slope})
+        + \text{constant}
+
+    where the logarithm counts if ``has_jacobian``.
+
+    Attributes
+    ----------
+    margin_shift : float
+        xi, how far the margin of a row of norm one may lie from the ideal one.
+    steepest, roundest : float
+        L and beta: bounds on |f'| and f'' at any margin.
+    alpha, noise_scale : float
+        Ridge, and scale of the noise of the objective.
+    bend, slope : float
+        1 and the quantile of Gaussian noise; 0 and 1 for K-norm noise.
+    constant : float
+        What the smoothing steps add, in nats.
+    ceiling : float
+        A bound that holds for everybody; inf without one.
+    has_jacobian : bool
+        Whether the change of volume can count against the person.
+    """
+
+    margin_shift: float
+    steepest: float
+    roundest: float
+    alpha: float
+    noise_scale: float
+    bend: float
+    slope: float
+    constant: float
+    ceiling: float
+    has_jacobian: bool
+
+    @classmethod
+    def of(
+        cls,
+        mechanism: ObjectivePerturbation,
+        *,
+        kind: Kind = "either",
+        rho: float = 1e-6,
+        simultaneous: bool = False,
+    ) -> "PublishedBound":
+        """Return the bound that speaks about a release of ``mechanism``.
+
+        Parameters
+        ----------
+        mechanism : ObjectivePerturbation
+            The mechanism that made the release.
+        kind : {"either", "member", "non-member"}, default="either"
+            Which loss is bounded.
+        rho : float, default=1e-6
+            Probability of failure; pure mechanisms do not use it.
+        simultaneous : bool, default=False
+            Whether the bound holds for all rows at once.
+        """
+        gaussian = isinstance(mechanism.noise_law, GaussianNoise)
+        find = _gaussian_quantiles if gaussian else _pure_quantiles
+        tail, slope, constant = find(mechanism, kind, rho, simultaneous)
+        step, unit = mechanism.smoothing, mechanism.loss.constants(1.0)
+        rounding = step.grid * math.sqrt(step.n_features) / 2
+        return cls(
+            margin_shift=step.error + rounding + tail * step.scale,
+            steepest=unit.lipschitz,
+            roundest=unit.smoothness,
+            alpha=mechanism.alpha,
+            noise_scale=mechanism.noise_law.scale,
+            bend=1.0 if gaussian else 0.0,
+            slope=slope,
+            constant=constant,
+            ceiling=math.inf if gaussian else mechanism.guarantee.epsilon(0.0),
+            has_jacobian=kind != "non-member",
+        )
+
+    def __call__(self, terms: MarginTerms) -> FloatArray:
+        """Return the bound for each row of a block, 0 for rows of weight zero."""
+        squared = terms.squared_norm
+        norm = np.sqrt(squared)
+        # e^xi overflows only when the noise dwarfs everything: fmin takes the bound
+        # that holds at any margin, also where infinity times zero is no number
+        with np.errstate(over="ignore", invalid="ignore"):
+            grow = np.exp(self.margin_shift * norm)
+            p = np.fmin(self.steepest, np.abs(terms.slope) * grow)
+            h = np.fmin(self.roundest, terms.curvature * grow)
+        m = p * norm / self.noise_scale
+        loss = m * (self.bend * m / 2 + self.slope) + self.constant
+        if self.has_jacobian:
+            loss += np.log1p(h * squared / self.alpha)
+        np.minimum(loss, self.ceiling, out=loss)
+        # a row of weight zero is no part of the objective
+        return np.where(terms.declared, loss, 0.0)
+
+    def numbers(self) -> dict[str, float | bool]:
+        """Return all public numbers by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def published_loss(
@@ -30,9 +148,11 @@ def published_loss(
     theta: FloatArray,
     rows: PrivateRows,
     *,
+    kind: Kind = "either",
     rho: float = 1e-6,
+    simultaneous: bool = False,
 ) -> FloatArray:
-    """Bound the absolute loss of each row from public numbers and the row itself.
+    """Bound the loss of each row from public numbers and the row itself.
 
     Parameters
     ----------
@@ -42,16 +162,26 @@ def published_loss(
         The released vector, intercept coordinate last.
     rows : PrivateRows
         The rows asked about, clipped as in the fit.
+    kind : {"either", "member", "non-member"}, default="either"
+        "either" bounds the absolute loss of a row, in the data or not. The others bound
+        the signed loss of a row that is in the data, or is not.
     rho : float, default=1e-6
         Probability, over the noise of the release, that the bound fails for one fixed
         row. Not used by pure mechanisms, whose bound fails with probability < 1e-12.
+    simultaneous : bool, default=False
+        Whether all rows are meant at once, so that a row may be chosen after a look at
+        ``theta``.
 
     Returns
     -------
     loss : ndarray of shape (n,)
-        Nats, >= 0. It holds whether or not the row was in the data. 0 for a row of an
-        undeclared class: its loss is 0 for the minimiser, and the lattice noise is not
-        charged to a row that is no part of the objective.
+        Nats, >= 0. 0 for a row of an undeclared class: its loss is 0 for the minimiser,
+        and the lattice noise is not charged to a row that is no part of the objective.
+
+    Raises
+    ------
+    ValueError
+        If ``kind`` or ``rho`` is not allowed.
 
     Notes
     -----
@@ -59,59 +189,57 @@ def published_loss(
     The bound speaks about the pair of the ideal minimiser and the published vector,
     which tells at least as much as the vector alone.
     """
-    bound = _Gaussian if isinstance(mechanism.noise_law, GaussianNoise) else _Pure
-    of_block = bound(mechanism, rho)
-    terms = margin_terms(rows, mechanism.loss, theta)
-    # e^xi overflows only when the noise dwarfs everything: then nothing is known
-    with np.errstate(over="ignore", invalid="ignore"):
-        # a row of weight zero is no part of the objective
-        blocks = [np.where(block.declared, of_block(block), 0.0) for block in terms]
+    rho = check_question(kind, rho, simultaneous)
+    bound = PublishedBound.of(mechanism, kind=kind, rho=rho, simultaneous=simultaneous)
+    blocks = [bound(block) for block in margin_terms(rows, mechanism.loss, theta)]
     return np.concatenate(blocks) if blocks else np.zeros(0)
 
 
-class _Bound:
-    """The public constants of a bound, formed once for all blocks."""
-
-    def __init__(self, mechanism: ObjectivePerturbation, tail: float) -> None:
-        step = mechanism.smoothing
-        rounding = step.grid * math.sqrt(step.n_features) / 2
-        #: xi of a row of norm one
-        self._xi = step.error + rounding + tail * step.scale
-        self._scale = mechanism.noise_law.scale
-        self._alpha = mechanism.alpha
-
-    def _parts(self, terms: MarginTerms) -> tuple[FloatArray, FloatArray]:
-        """Return the gradient and the Jacobian part: e^xi raises |f'| and f''."""
-        norm = np.sqrt(terms.squared_norm)
-        grow = np.exp(self._xi * norm)
-        m = np.abs(terms.slope) * grow * norm / self._scale
-        jacobian = np.log1p(terms.curvature * grow * terms.squared_norm / self._alpha)
-        return m, jacobian
+def check_question(kind: object, rho: object, simultaneous: object) -> float:
+    """Refuse questions that have no answer; return ``rho`` as a float."""
+    check_choice("kind", kind, KINDS, remedy="Use 'either' to bound the absolute loss.")
+    check_flag(
+        "simultaneous",
+        simultaneous,
+        remedy="Use True for a row that was chosen after a look at the release.",
+    )
+    allowed = "1e-300 <= rho < 1"
+    remedy = "Use the default 1e-6."
+    number = check_real("rho", rho, allowed=allowed, remedy=remedy)
+    if not 1e-300 <= number < 1.0:
+        raise ValueError(
+            f"rho is out of range, got {rho!r}. Allowed: {allowed}. {remedy}"
+        )
+    return number
 
 
-class _Gaussian(_Bound):
-    def __init__(self, mechanism: ObjectivePerturbation, rho: float) -> None:
-        t = math.sqrt(2 * (math.log(2 / _LATTICE_SHARE) - math.log(rho)))
-        super().__init__(mechanism, t)
-        step_rho = mechanism.smoothing.rho
-        self._z = -float(ndtri(_NOISE_SHARE * rho / 2))
-        self._smoothing = step_rho + math.sqrt(2 * step_rho) * t
+def _gaussian_quantiles(
+    mechanism: ObjectivePerturbation, kind: Kind, rho: float, simultaneous: bool
+) -> tuple[float, float, float]:
+    """Return lattice tail, quantile of the noise, and what the lattice step adds."""
+    step, d = mechanism.smoothing, mechanism.n_coefficients
+    sides = 2 if kind == "either" else 1
+    if simultaneous:
+        z = math.sqrt(chdtri(d, _NOISE_SHARE * rho))
+        tail = added = math.sqrt(d) + lattice_tail(_LATTICE_SHARE, rho)
+    else:
+        z = -float(ndtri(_NOISE_SHARE * rho / sides))
+        tail = lattice_tail(_LATTICE_SHARE / 2, rho)
+        added = lattice_tail(_LATTICE_SHARE / sides, rho)
+    return tail, z, step.rho + math.sqrt(2 * step.rho) * added
 
-    def __call__(self, terms: MarginTerms) -> FloatArray:
-        m, jacobian = self._parts(terms)
-        loss = jacobian + m * (m / 2 + self._z) + self._smoothing
-        return np.where(np.isnan(loss), np.inf, loss)
+
+def _pure_quantiles(
+    mechanism: ObjectivePerturbation, kind: Kind, rho: float, simultaneous: bool
+) -> tuple[float, float, float]:
+    """Return the same for K-norm noise: certain, up to the lattice noise."""
+    del kind, rho
+    tail, d = _LAPLACE_RADIUS, mechanism.n_coefficients
+    if simultaneous:  # all coordinates at once
+        tail = math.sqrt(d) * (math.log(2 * d) - _LOG_NEVER)
+    return tail, 1.0, mechanism.smoothing.epsilon
 
 
-class _Pure(_Bound):
-    def __init__(self, mechanism: ObjectivePerturbation, rho: float) -> None:
-        del rho  # certain up to the tail of the smoothing noise
-        super().__init__(mechanism, _LAPLACE_RADIUS)
-        self._smoothing = mechanism.smoothing.epsilon
-        self._worst = mechanism.guarantee.epsilon(0.0)
-
-    def __call__(self, terms: MarginTerms) -> FloatArray:
-        m, jacobian = self._parts(terms)
-        loss = m + jacobian + self._smoothing
-        # fmin: a bound that is no number is no bound
-        return np.fmin(loss, self._worst)
+def lattice_tail(share: float, rho: float) -> float:
+    """Return t such that e^(-t^2/2) is the share of rho, without underflow."""
+    return math.sqrt(-2 * (math.log(share) + math.log(rho)))

@@ -97,8 +97,8 @@ def reference_pure(mechanism, theta, X, y):
     slope = expit(-y * (X @ theta))
     h = slope * (1 - slope)
     loss = (
-        np.exp(xi) * slope * norm / mechanism.noise_law.scale
-        + np.log1p(np.exp(xi) * h * norm**2 / mechanism.alpha)
+        np.minimum(1, np.exp(xi) * slope) * norm / mechanism.noise_law.scale
+        + np.log1p(np.minimum(0.25, np.exp(xi) * h) * norm**2 / mechanism.alpha)
         + 0.01
     )
     return np.minimum(1.0, loss)

@@ -1,0 +1,448 @@
+r"""What a fit publishes about privacy: public constants and released numbers, no more.
+
+Notation (derived in docs/proofs/objective_perturbation.md, "Published bound")
+------------------------------------------------------------------------------
+theta    released vector, intercept coordinate last              -> ``theta``
+alpha    ridge on the sum of the losses                          -> ``alpha``
+sigma    scale of the noise of the objective                     -> ``noise_scale``
+R, B0    bound on a row's norm, constant of the intercept        -> ``data_norm``,
+                                                          ``intercept_scaling``
+Delta    bound on the solver's error                             -> ``smoothing_error``
+g, s     step of the lattice and scale of its noise              -> ``smoothing_step``,
+                                                          ``smoothing_scale``
+"""
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+
+from skdp._typing import FloatArray, MatrixLike
+from skdp.accounting import Adjacency
+from skdp.losses import LogisticLoss, Loss
+from skdp.mechanisms import (
+    GaussianNoise,
+    KNormNoise,
+    LatticeSmoothing,
+    ObjectivePerturbation,
+)
+from skdp.mechanisms._smoothing import LatticeLaw
+from skdp.pdp._people import ColumnScaling, people
+from skdp.pdp._published import Kind, PublishedBound, check_question, published_loss
+from skdp.pdp._report_fields import (
+    bad_field,
+    check_choice_field,
+    check_keys,
+    check_labels,
+    check_names,
+    check_number,
+    check_numbers,
+    read_record,
+    write_record,
+)
+from skdp.rows import L2Ball, Labels, PrivateRows
+
+__all__ = ["LEVELS", "PublishedReport"]
+
+#: The version of the fields; another one is refused, never guessed at.
+SCHEMA = "skdp.report/1"
+#: What a report is computed from, from the least to the most that is released.
+LEVELS = ("data-independent",)
+#: Losses by the name under which a report speaks of them.
+_LOSSES: dict[str, type[Loss]] = {"logistic": LogisticLoss}
+#: Numbers of a report and where they lie.
+_RANGES = {
+    "epsilon": (0.0, 1e9),
+    "delta": (0.0, 1.0),
+    "data_norm": (1e-100, 1e100),
+    "intercept_scaling": (0.0, 1e100),
+    "alpha": (5e-324, math.inf),
+    "noise_scale": (5e-324, math.inf),
+    "gradient_tol": (5e-324, math.inf),
+    "smoothing_scale": (5e-324, math.inf),
+    "smoothing_error": (5e-324, math.inf),
+    "smoothing_step": (5e-324, math.inf),
+}
+_SCALING = ("column_lower", "column_upper", "column_shift", "column_scale")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PublishedReport:
+    r"""What anyone needs to bound what a release cost a person, and nothing else.
+
+    A report holds public constants and released numbers. It may be published whole: as
+    JSON, as a page where people look up their own bound, or as part of the fitted
+    model. A person's bound is computed from it and her own row, at no cost.
+
+    Parameters
+    ----------
+    schema : str
+        Version of the fields, ``"skdp.report/1"``.
+    level : {"data-independent"}
+        What the bound is computed from.
+    loss_name : {"logistic"}
+        Loss of one row; ``"loss"`` in JSON.
+    loss_params : tuple of (str, float) pairs
+        Its parameters; none for the logistic loss.
+    adjacency : {"add-remove", "replace-one"}
+        Neighbouring relation of ``epsilon`` and ``delta``.
+    epsilon, delta : float
+        The guarantee of the release for everybody, in nats; ``delta`` in [0, 1).
+    rho : float or None
+        Probability that a bound fails for one row fixed beforehand, for Gaussian
+        noise. None for K-norm noise: those bounds fail with probability < 1e-12.
+    data_norm : float
+        Bound on the norm of a row; longer rows count as clipped.
+    intercept_scaling : float
+        Constant that follows each clipped row; 0 without intercept.
+    column_lower, column_upper, column_shift, column_scale : tuple of float, or None
+        Public scaling of each column before the clipping of rows,
+        ``(min(max(raw, lower), upper) - shift) / scale``; None for none.
+    feature_names : tuple of str, or None
+        Names of the columns, which are public.
+    classes : tuple of one or two labels
+        Sorted; the second counts as +1.
+    alpha : float
+        Ridge on the sum of the losses.
+    noise : {"gaussian", "k-norm"}
+        Law of the noise of the objective.
+    noise_scale : float
+        Its standard deviation, or inverse rate.
+    gradient_tol : float
+        Public bound on the gradient norm at the computed minimiser.
+    smoothing_scale, smoothing_error, smoothing_step : float
+        Noise scale of the final lattice step, the distance to the ideal point that it
+        covers, and the step of the lattice.
+    theta : tuple of float
+        Released vector, intercept coordinate last: the intercept is
+        ``intercept_scaling * theta[-1]``.
+
+    Raises
+    ------
+    ValueError
+        If a field is missing, out of range, or contradicts another.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.linear_model import ObjPertLogisticRegression
+    >>> from skdp.pdp import PublishedReport
+    >>> X = np.tile([[0.6, -0.4], [-0.5, 0.7]], (2000, 1))
+    >>> y = np.tile(["sick", "well"], 2000)
+    >>> model = ObjPertLogisticRegression(epsilon=1.0, classes=["sick", "well"])
+    >>> text = model.fit(X, y).report_.to_json()
+    >>> report = PublishedReport.from_json(text)
+    >>> report == model.report_
+    True
+    >>> bool((report.loss(X, y) <= 1.0).all())
+    True
+    """
+
+    schema: str = SCHEMA
+    level: str = LEVELS[0]
+    loss_name: str = "logistic"
+    loss_params: tuple[tuple[str, float], ...] = ()
+    adjacency: str
+    epsilon: float
+    delta: float
+    rho: float | None
+    data_norm: float
+    intercept_scaling: float
+    column_lower: tuple[float, ...] | None = None
+    column_upper: tuple[float, ...] | None = None
+    column_shift: tuple[float, ...] | None = None
+    column_scale: tuple[float, ...] | None = None
+    feature_names: tuple[str, ...] | None = None
+    classes: tuple[Any, ...]
+    alpha: float
+    noise: str
+    noise_scale: float
+    gradient_tol: float
+    smoothing_scale: float
+    smoothing_error: float
+    smoothing_step: float
+    theta: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse fields that are out of range or contradict each other."""
+        self._check_words()
+        for name, (least, most) in _RANGES.items():
+            value = getattr(self, name)
+            self._set(name, check_number(name, value, least=least, most=most))
+        self._check_rho()
+        if not isinstance(self.theta, list | tuple | np.ndarray):
+            self._set("theta", check_numbers("theta", self.theta, 1))
+        self._set("theta", check_numbers("theta", self.theta, max(1, len(self.theta))))
+        if self.n_features < 1:
+            raise bad_field("theta", "holds no feature", "one number a coefficient")
+        self._check_columns()
+        self._set("classes", check_labels("classes", self.classes))
+        try:
+            self._mechanism()
+        except ValueError as error:
+            raise ValueError(
+                f"the fields of the report contradict each other: {error}. Take the "
+                "report as its maker wrote it."
+            ) from error
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def _check_words(self) -> None:
+        words = {
+            "schema": (SCHEMA,),
+            "level": LEVELS,
+            "adjacency": [relation.value for relation in Adjacency],
+            "noise": ("gaussian", "k-norm"),
+        }
+        for name, choices in words.items():
+            value = check_choice_field(name, getattr(self, name), choices)
+            self._set(name, value)
+        check_choice_field("loss", self.loss_name, _LOSSES)
+        if self.loss_params != ():
+            raise bad_field("loss_params", "is not that of the loss", "no parameters")
+
+    def _check_rho(self) -> None:
+        gaussian = self.noise == "gaussian"
+        if gaussian != (self.delta > 0.0):
+            raise bad_field("delta", "does not go with the noise", "0 for k-norm noise")
+        if gaussian:
+            rho = check_number("rho", self.rho, least=1e-300, most=1.0)
+            self._set("rho", rho)
+        elif self.rho is not None:
+            raise bad_field(
+                "rho", "does not go with the noise", "null for k-norm noise"
+            )
+
+    def _check_columns(self) -> None:
+        given = [getattr(self, name) is not None for name in _SCALING]
+        if any(given):
+            for name in _SCALING:
+                numbers = check_numbers(
+                    name,
+                    getattr(self, name),
+                    self.n_features,
+                    positive=name == "column_scale",
+                )
+                self._set(name, numbers)
+        if self.feature_names is not None:
+            names = check_names("feature_names", self.feature_names, self.n_features)
+            self._set("feature_names", names)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns that a row has."""
+        return len(self.theta) - (self.intercept_scaling > 0.0)
+
+    def loss(
+        self,
+        X: MatrixLike,
+        y: MatrixLike = None,
+        *,
+        kind: Kind = "either",
+        rho: float | None = None,
+        simultaneous: bool = False,
+    ) -> FloatArray:
+        """Bound what the release cost each person, from her own row alone.
+
+        Anyone may call it about anyone, at no privacy cost: it reads the row asked
+        about and the report.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            The rows asked about, in the data or not. The columns of a DataFrame are
+            found by name when the report holds names. One person may be given as
+            ``loss((x, label))``, ``x`` a row or a mapping from names to values.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        kind : {"either", "member", "non-member"}, default="either"
+            "either" bounds the absolute loss of anyone. "member" bounds the signed loss
+            of people who are in the data: how far the release speaks for their being
+            there. "non-member" bounds how far it speaks for the absence of people who
+            are not.
+        rho : float, default=None
+            Probability, over the noise of the fit, that the bound fails for one row
+            fixed beforehand; from 1e-300, below 1. None takes the report's. Not used
+            with K-norm noise, whose bound fails with probability < 1e-12.
+        simultaneous : bool, default=False
+            Whether ``rho`` counts failures for any row at all, which covers rows chosen
+            after a look at the report.
+
+        Returns
+        -------
+        loss : ndarray of shape (n_samples,)
+            Bound in nats; 0 for an undeclared label.
+
+        Raises
+        ------
+        ValueError
+            If an option is out of range, a feature is missing, the shapes do not fit,
+            or an entry is not a finite number.
+        TypeError
+            If an entry or an option is of the wrong type.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skdp.linear_model import ObjPertLogisticRegression
+        >>> X = np.tile([[0.6, -0.4], [-0.5, 0.7]], (2000, 1))
+        >>> y = np.tile(["sick", "well"], 2000)
+        >>> model = ObjPertLogisticRegression(
+        ...     delta=1e-6, alpha=40.0, classes=["sick", "well"])
+        >>> report = model.fit(X, y).report_
+        >>> either = report.loss(X, y)
+        >>> member = report.loss(X, y, kind="member", rho=1e-3)
+        >>> bool((member < either).all())
+        True
+        """
+        rho = check_question(kind, self._rho_or(rho), simultaneous)
+        blocks = people(
+            X,
+            y,
+            n_features=self.n_features,
+            labels=Labels(list(self.classes)),
+            names=self.feature_names,
+            scaling=self._scaling(),
+        )
+        return published_loss(
+            self._mechanism(),
+            np.array(self.theta),
+            PrivateRows(blocks, self._ball()),
+            kind=kind,
+            rho=rho,
+            simultaneous=simultaneous,
+        )
+
+    def bound(
+        self,
+        *,
+        kind: Kind = "either",
+        rho: float | None = None,
+        simultaneous: bool = False,
+    ) -> PublishedBound:
+        """Return the public numbers with which the bound is a function of one row.
+
+        Parameters
+        ----------
+        kind : {"either", "member", "non-member"}, default="either"
+            As in :meth:`loss`.
+        rho : float, default=None
+            As in :meth:`loss`.
+        simultaneous : bool, default=False
+            As in :meth:`loss`.
+        """
+        rho = check_question(kind, self._rho_or(rho), simultaneous)
+        return PublishedBound.of(
+            self._mechanism(), kind=kind, rho=rho, simultaneous=simultaneous
+        )
+
+    def _rho_or(self, rho: float | None) -> float:
+        if rho is not None:
+            return rho
+        return 1e-6 if self.rho is None else self.rho
+
+    def _ball(self) -> L2Ball:
+        return L2Ball(self.data_norm, self.intercept_scaling)
+
+    def _scaling(self) -> ColumnScaling | None:
+        if self.column_scale is None:
+            return None
+        return ColumnScaling(*(np.array(getattr(self, name)) for name in _SCALING))
+
+    def _mechanism(self) -> ObjectivePerturbation:
+        """Return the mechanism that made the release, from its public constants."""
+        gaussian = self.noise == "gaussian"
+        adjacency = Adjacency(self.adjacency)
+        return ObjectivePerturbation(
+            radius=self._ball().radius,
+            n_coefficients=len(self.theta),
+            alpha=self.alpha,
+            noise_law=(GaussianNoise if gaussian else KNormNoise)(self.noise_scale),
+            smoothing=LatticeSmoothing(
+                law=LatticeLaw.GAUSSIAN if gaussian else LatticeLaw.LAPLACE,
+                error=self.smoothing_error,
+                n_features=len(self.theta),
+                grid=self.smoothing_step,
+                # the step is a power of two: nothing is rounded
+                multiple=self.smoothing_scale / self.smoothing_step,
+                adjacency=adjacency,
+            ),
+            adjacency=adjacency,
+        )
+
+    def summary(self) -> str:
+        """Return what the release promises and what a bound says, in words.
+
+        Returns
+        -------
+        str
+            A few lines, from public numbers only.
+        """
+        fails = "1e-12" if self.rho is None else f"{self.rho:g}"
+        intercept = "with" if self.intercept_scaling else "without"
+        lines = [
+            f"Published privacy report ({self.schema}), level {self.level}",
+            f"  worst case: epsilon = {self.epsilon:.4g} nats at delta = "
+            f"{self.delta:g}, {self.adjacency}",
+            f"  model: {self.loss_name} loss, {self.n_features} features, {intercept} "
+            f"intercept, classes {list(self.classes)}",
+            f"  public constants: rows within {self.data_norm:g}, alpha = "
+            f"{self.alpha:.6g}, {self.noise} noise of scale {self.noise_scale:.6g}",
+            f"  one person's bound fails with probability at most {fails}",
+        ]
+        return "\n".join(lines)
+
+    def to_json(self) -> str:
+        """Return the report as JSON, each float exact.
+
+        Returns
+        -------
+        str
+            One JSON object; :meth:`from_json` rebuilds an equal report.
+
+        Raises
+        ------
+        ValueError
+            If the labels are of a kind that JSON cannot hold.
+        """
+        record = {_key(name): getattr(self, name) for name in _FIELDS}
+        record["loss_params"] = dict(self.loss_params)
+        return write_record(record)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Rebuild the report that :meth:`to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+            The JSON text.
+
+        Returns
+        -------
+        report : PublishedReport
+            Equal to the original.
+
+        Raises
+        ------
+        ValueError
+            If the text is cut off, of another schema, has a field too few or too many,
+            or a field holds what it may not; the message names the field.
+        """
+        record = read_record(text)
+        check_choice_field("schema", record.get("schema"), [SCHEMA])
+        record = check_keys("report", record, map(_key, _FIELDS))
+        parameters = check_keys("loss_params", record["loss_params"], ())
+        values = {name: record[_key(name)] for name in _FIELDS}
+        return cls(**values | {"loss_params": tuple(parameters.items())})
+
+
+#: The fields in the order of JSON.
+_FIELDS = tuple(entry.name for entry in fields(PublishedReport))
+
+
+def _key(name: str) -> str:
+    """Return the name of a field in JSON, where no method stands in its way."""
+    return "loss" if name == "loss_name" else name
