@@ -143,20 +143,20 @@ class NoisyGradient(NoisyStatistic):
     def _hard_direction(self) -> FloatArray:
         """Return the direction of theta, along which the loss is steepest."""
         theta = np.array(self.theta)
-        norm = float(np.linalg.norm(theta))
-        if norm == 0.0:
-            return np.eye(theta.size)[0]
-        return np.asarray(theta / norm)
+        if not theta.any():
+            theta[0] = 1.0
+        direction: FloatArray = theta / np.linalg.norm(theta)
+        return direction
 
     def _source(self) -> str:
         return _SOURCE
 
     @classmethod
     def audit_instances(cls) -> Iterator[Self]:
-        """Yield points near and far, both relations, over the range of epsilon."""
+        """Yield points near and far over the range of epsilon, and both relations."""
         for epsilon, theta in ((0.1, (0.0,)), (1.0, (2.0,)), (8.0, (-0.5,))):
-            for adjacency in Adjacency:
-                target = ApproximateDP(epsilon, 1e-6, adjacency=adjacency)
-                yield cls.calibrate(target, theta=theta, radius=1.5, alpha=2.0)
-        target = ApproximateDP(1.0, 1e-6)
-        yield cls.calibrate(target, theta=(0.5, -1.0, 3.0), radius=0.5, alpha=1.0)
+            target = ApproximateDP(epsilon, 1e-6)
+            yield cls.calibrate(target, theta=theta, radius=1.5, alpha=2.0)
+        for adjacency in Adjacency:
+            target = ApproximateDP(1.0, 1e-6, adjacency=adjacency)
+            yield cls.calibrate(target, theta=(0.5, -1.0, 3.0), radius=0.5, alpha=1.0)

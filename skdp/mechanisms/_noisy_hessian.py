@@ -172,11 +172,10 @@ class NoisyHessian(NoisyStatistic):
 
     @classmethod
     def audit_instances(cls) -> Iterator[Self]:
-        """Yield points near and far, both relations, over the range of epsilon."""
+        """Yield points near and far over the range of epsilon, and both relations."""
         for epsilon, theta in ((0.1, (0.0,)), (1.0, (0.3,)), (8.0, (-0.1,))):
-            for adjacency in Adjacency:
-                target = ApproximateDP(epsilon, 1e-6, adjacency=adjacency)
-                yield cls.calibrate(target, theta=theta, radius=1.5, alpha=2.0)
+            target = ApproximateDP(epsilon, 1e-6)
+            yield cls.calibrate(target, theta=theta, radius=1.5, alpha=2.0)
         for adjacency in Adjacency:
             target = ApproximateDP(1.0, 1e-6, adjacency=adjacency)
             yield cls.calibrate(target, theta=(0.5, -1.0, 3.0), radius=0.5, alpha=1.0)

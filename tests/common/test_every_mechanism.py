@@ -230,7 +230,7 @@ def test_releases_follow_the_law_that_the_density_states(mechanism):
     source = as_random_source(11)
     pair = next(iter(mechanism.hard_pairs()))
     curve = curves[pair.name]
-    outputs = [mechanism.release(pair.left, source).output[0] for _ in range(n)]
+    outputs = [mechanism.release(pair.left, source).output.flat[0] for _ in range(n)]
     mass = curve.weights * np.exp(curve.log_p)
     below = np.cumsum(mass) - mass / 2
     u = np.interp(outputs, curve.outputs, below)
