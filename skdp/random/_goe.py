@@ -23,7 +23,7 @@ __all__ = ["GOE"]
 #: Largest order whose law is computed; a concentration bound stands for it beyond.
 _LARGEST = 300
 #: Least probability of the lower tail that stands out from rounding.
-_LEAST_P = 1e-9
+_LEAST_P = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +149,7 @@ class GOE:
         upper = self.sf(t)
         if upper < 0.5 or self.n > _LARGEST or math.isinf(t):
             return 1.0 - upper
+        # small probabilities without the rounding of 1 - sf
         return math.exp(min(log_cdf(self.n, t), 0.0))
 
     def isf(self, q: float) -> float:
@@ -157,12 +158,12 @@ class GOE:
         Parameters
         ----------
         q : float
-            Within (0, 1 - 1e-9]; as small as 1e-300.
+            From 1e-300 to 1 - 1e-6.
 
         Returns
         -------
         float
-            Rounded up, by about 1e-11; larger for q below ``sf(37)``.
+            Rounded up, by about 1e-11; an upper bound for q below ``sf(37)``.
 
         Raises
         ------
@@ -182,7 +183,7 @@ class GOE:
         Parameters
         ----------
         p : float
-            Within [1e-9, 1). Close to 1, ``isf(1 - p)`` keeps more digits.
+            From 1e-6 to below 1. Close to 1, ``isf(1 - p)`` keeps more digits.
 
         Returns
         -------
