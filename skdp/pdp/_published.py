@@ -9,7 +9,6 @@ d        number of coefficients
 """
 
 import math
-from dataclasses import dataclass, fields
 from typing import Literal
 
 import numpy as np
@@ -17,11 +16,22 @@ from scipy.special import chdtri, ndtri
 
 from skdp._typing import FloatArray
 from skdp._validation import check_choice, check_flag, check_real
-from skdp.mechanisms import GaussianNoise, ObjectivePerturbation
-from skdp.pdp._terms import MarginTerms, margin_terms
+from skdp.losses import Loss
+from skdp.mechanisms import GaussianNoise, LatticeSmoothing, ObjectivePerturbation
+from skdp.pdp._bound import PublishedBound
+from skdp.pdp._terms import margin_terms
 from skdp.rows import PrivateRows
 
-__all__ = ["KINDS", "Kind", "PublishedBound", "check_question", "published_loss"]
+__all__ = [
+    "KINDS",
+    "Kind",
+    "bound_rows",
+    "check_question",
+    "lattice_tail",
+    "published_bound",
+    "published_loss",
+    "step_reach",
+]
 
 #: Which loss is bounded: its size, or its signed value for those in or out of the data.
 KINDS = ("either", "member", "non-member")
@@ -33,114 +43,6 @@ _NOISE_SHARE, _LATTICE_SHARE = 0.9, 0.05
 _LAPLACE_RADIUS = 34.0
 #: Natural logarithm of that probability.
 _LOG_NEVER = -12 * math.log(10.0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedBound:
-    r"""The public numbers of a bound; with them it is a function of one row.
-
-    For a row of norm q with derivatives f' and f'' at the published margin,
-
-    .. math:: p = \min(L, e^{\xi q} |f'|),\quad h = \min(\beta, e^{\xi q} f''),\quad
-        m = p q / \text{noise\_scale}
-
-    and the bound is the smaller of ``ceiling`` and
-
-    .. math:: [\log(1 + h q^2 / \alpha)] + m (\text{bend}\; m / 2 + \text{slope})
-        + \text{constant}
-
-    where the logarithm counts if ``has_jacobian``.
-
-    Attributes
-    ----------
-    margin_shift : float
-        xi, how far the margin of a row of norm one may lie from the ideal one.
-    steepest, roundest : float
-        L and beta: bounds on |f'| and f'' at any margin.
-    alpha, noise_scale : float
-        Ridge, and scale of the noise of the objective.
-    bend, slope : float
-        1 and the quantile of Gaussian noise; 0 and 1 for K-norm noise.
-    constant : float
-        What the smoothing steps add, in nats.
-    ceiling : float
-        A bound that holds for everybody; inf without one.
-    has_jacobian : bool
-        Whether the change of volume can count against the person.
-    """
-
-    margin_shift: float
-    steepest: float
-    roundest: float
-    alpha: float
-    noise_scale: float
-    bend: float
-    slope: float
-    constant: float
-    ceiling: float
-    has_jacobian: bool
-
-    @classmethod
-    def of(
-        cls,
-        mechanism: ObjectivePerturbation,
-        *,
-        kind: Kind = "either",
-        rho: float = 1e-6,
-        simultaneous: bool = False,
-    ) -> "PublishedBound":
-        """Return the bound that speaks about a release of ``mechanism``.
-
-        Parameters
-        ----------
-        mechanism : ObjectivePerturbation
-            The mechanism that made the release.
-        kind : {"either", "member", "non-member"}, default="either"
-            Which loss is bounded.
-        rho : float, default=1e-6
-            Probability of failure; pure mechanisms do not use it.
-        simultaneous : bool, default=False
-            Whether the bound holds for all rows at once.
-        """
-        gaussian = isinstance(mechanism.noise_law, GaussianNoise)
-        find = _gaussian_quantiles if gaussian else _pure_quantiles
-        tail, slope, constant = find(mechanism, kind, rho, simultaneous)
-        step, unit = mechanism.smoothing, mechanism.loss.constants(1.0)
-        rounding = step.grid * math.sqrt(step.n_features) / 2
-        return cls(
-            margin_shift=step.error + rounding + tail * step.scale,
-            steepest=unit.lipschitz,
-            roundest=unit.smoothness,
-            alpha=mechanism.alpha,
-            noise_scale=mechanism.noise_law.scale,
-            bend=1.0 if gaussian else 0.0,
-            slope=slope,
-            constant=constant,
-            ceiling=math.inf if gaussian else mechanism.guarantee.epsilon(0.0),
-            has_jacobian=kind != "non-member",
-        )
-
-    def __call__(self, terms: MarginTerms) -> FloatArray:
-        """Return the bound for each row of a block, 0 for rows of weight zero."""
-        squared = terms.squared_norm
-        norm = np.sqrt(squared)
-        # e^xi overflows only when the noise dwarfs everything: fmin takes the bound
-        # that holds at any margin, also where infinity times zero is no number
-        with np.errstate(over="ignore", invalid="ignore"):
-            grow = np.exp(self.margin_shift * norm)
-            p = np.fmin(self.steepest, np.abs(terms.slope) * grow)
-            h = np.fmin(self.roundest, terms.curvature * grow)
-        m = p * norm / self.noise_scale
-        loss = m * (self.bend * m / 2 + self.slope) + self.constant
-        if self.has_jacobian:
-            loss += np.log1p(h * squared / self.alpha)
-        np.minimum(loss, self.ceiling, out=loss)
-        # a row of weight zero is no part of the objective
-        return np.where(terms.declared, loss, 0.0)
-
-    def numbers(self) -> dict[str, float | bool]:
-        """Return all public numbers by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def published_loss(
@@ -190,12 +92,53 @@ def published_loss(
     which tells at least as much as the vector alone.
     """
     rho = check_question(kind, rho, simultaneous)
-    bound = PublishedBound.of(mechanism, kind=kind, rho=rho, simultaneous=simultaneous)
-    blocks = [bound(block) for block in margin_terms(rows, mechanism.loss, theta)]
+    bound = published_bound(mechanism, kind=kind, rho=rho, simultaneous=simultaneous)
+    return bound_rows(bound, mechanism.loss, theta, rows)
+
+
+def bound_rows(
+    bound: PublishedBound, loss: Loss, theta: FloatArray, rows: PrivateRows
+) -> FloatArray:
+    """Return the bound for each of the rows, in one pass over them."""
+    terms = margin_terms(rows, loss, theta, bound.directions)
+    blocks = [bound(block) for block in terms]
     return np.concatenate(blocks) if blocks else np.zeros(0)
 
 
-def check_question(kind: object, rho: object, simultaneous: object) -> float:
+def published_bound(
+    mechanism: ObjectivePerturbation, *, kind: Kind, rho: float, simultaneous: bool
+) -> PublishedBound:
+    """Return the bound that needs nothing but the coefficients; see above."""
+    gaussian = isinstance(mechanism.noise_law, GaussianNoise)
+    find = _gaussian_quantiles if gaussian else _pure_quantiles
+    tail, slope, constant = find(mechanism, kind, rho, simultaneous)
+    step, unit = mechanism.smoothing, mechanism.loss.constants(1.0)
+    return PublishedBound(
+        margin_shift=step_reach(step, tail),
+        steepest=unit.lipschitz,
+        roundest=unit.smoothness,
+        alpha=mechanism.alpha,
+        noise_scale=mechanism.noise_law.scale,
+        bend=1.0 if gaussian else 0.0,
+        slope=slope,
+        constant=constant,
+        ceiling=math.inf if gaussian else mechanism.guarantee.epsilon(0.0),
+        has_jacobian=kind != "non-member",
+    )
+
+
+def step_reach(step: LatticeSmoothing, tail: float) -> float:
+    """Return how far a published vector lies from the ideal one, its noise in a tail.
+
+    In the direction, or in the norm, that ``tail`` speaks about.
+    """
+    rounding = step.grid * math.sqrt(step.n_features) / 2
+    return step.error + rounding + tail * step.scale
+
+
+def check_question(
+    kind: object, rho: object, simultaneous: object, *, least: float = 1e-300
+) -> float:
     """Refuse questions that have no answer; return ``rho`` as a float."""
     check_choice("kind", kind, KINDS, remedy="Use 'either' to bound the absolute loss.")
     check_flag(
@@ -203,10 +146,10 @@ def check_question(kind: object, rho: object, simultaneous: object) -> float:
         simultaneous,
         remedy="Use True for a row that was chosen after a look at the release.",
     )
-    allowed = "1e-300 <= rho < 1"
+    allowed = f"{least:g} <= rho < 1"
     remedy = "Use the default 1e-6."
     number = check_real("rho", rho, allowed=allowed, remedy=remedy)
-    if not 1e-300 <= number < 1.0:
+    if not least <= number < 1.0:
         raise ValueError(
             f"rho is out of range, got {rho!r}. Allowed: {allowed}. {remedy}"
         )

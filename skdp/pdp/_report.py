@@ -14,11 +14,13 @@ g, s     step of the lattice and scale of its noise              -> ``smoothing_
 
 import math
 from dataclasses import dataclass, fields
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 
 from skdp._typing import FloatArray, MatrixLike
+from skdp._validation import check_choice
 from skdp.accounting import Adjacency
 from skdp.losses import LogisticLoss, Loss
 from skdp.mechanisms import (
@@ -28,8 +30,11 @@ from skdp.mechanisms import (
     ObjectivePerturbation,
 )
 from skdp.mechanisms._smoothing import LatticeLaw
+from skdp.pdp._bound import PublishedBound
+from skdp.pdp._levels import Of, coefficients_bound, everything_bound
+from skdp.pdp._page import Schema, write_page
 from skdp.pdp._people import ColumnScaling, people
-from skdp.pdp._published import Kind, PublishedBound, check_question, published_loss
+from skdp.pdp._published import Kind, bound_rows, check_question, published_bound
 from skdp.pdp._report_fields import (
     bad_field,
     check_choice_field,
@@ -41,6 +46,8 @@ from skdp.pdp._report_fields import (
     read_record,
     write_record,
 )
+from skdp.pdp._statistic import ReleasedStatistic
+from skdp.random._symmetric import triangle_size
 from skdp.rows import L2Ball, Labels, PrivateRows
 
 __all__ = ["LEVELS", "PublishedReport"]
@@ -48,7 +55,7 @@ __all__ = ["LEVELS", "PublishedReport"]
 #: The version of the fields; another one is refused, never guessed at.
 SCHEMA = "skdp.report/1"
 #: What a report is computed from, from the least to the most that is released.
-LEVELS = ("data-independent",)
+LEVELS = ("data-independent", "hessian", "gradient")
 #: Losses by the name under which a report speaks of them.
 _LOSSES: dict[str, type[Loss]] = {"logistic": LogisticLoss}
 #: Numbers of a report and where they lie.
@@ -64,6 +71,7 @@ _RANGES = {
     "smoothing_error": (5e-324, math.inf),
     "smoothing_step": (5e-324, math.inf),
 }
+_STATISTICS = ("hessian", "gradient")
 _SCALING = ("column_lower", "column_upper", "column_shift", "column_scale")
 
 
@@ -79,8 +87,9 @@ class PublishedReport:
     ----------
     schema : str
         Version of the fields, ``"skdp.report/1"``.
-    level : {"data-independent"}
-        What the bound is computed from.
+    level : {"data-independent", "hessian", "gradient"}
+        What the bound is computed from beside the coefficients: nothing, a noisy
+        Hessian, or a noisy gradient as well.
     loss_name : {"logistic"}
         Loss of one row; ``"loss"`` in JSON.
     loss_params : tuple of (str, float) pairs
@@ -117,6 +126,9 @@ class PublishedReport:
     theta : tuple of float
         Released vector, intercept coordinate last: the intercept is
         ``intercept_scaling * theta[-1]``.
+    hessian, gradient : ReleasedStatistic, or None
+        Noisy Hessian and gradient of the sum of losses and ridge at ``theta``, where
+        the level says so.
 
     Raises
     ------
@@ -163,6 +175,8 @@ class PublishedReport:
     smoothing_error: float
     smoothing_step: float
     theta: tuple[float, ...]
+    hessian: ReleasedStatistic | None = None
+    gradient: ReleasedStatistic | None = None
 
     def __post_init__(self) -> None:
         """Refuse fields that are out of range or contradict each other."""
@@ -177,6 +191,7 @@ class PublishedReport:
         if self.n_features < 1:
             raise bad_field("theta", "holds no feature", "one number a coefficient")
         self._check_columns()
+        self._check_statistics()
         self._set("classes", check_labels("classes", self.classes))
         try:
             self._mechanism()
@@ -230,6 +245,26 @@ class PublishedReport:
             names = check_names("feature_names", self.feature_names, self.n_features)
             self._set("feature_names", names)
 
+    def _check_statistics(self) -> None:
+        d = len(self.theta)
+        # a field, how many numbers it holds, and the first level that releases it
+        for name, size, first in (
+            ("hessian", triangle_size(d), "hessian"),
+            ("gradient", d, "gradient"),
+        ):
+            statistic = getattr(self, name)
+            if LEVELS.index(self.level) < LEVELS.index(first):
+                if statistic is not None:
+                    raise bad_field(name, "goes with another level", "null")
+            elif not isinstance(statistic, ReleasedStatistic):
+                raise bad_field(name, "is missing", "a noisy statistic")
+            else:
+                check_numbers(f"{name}.values", statistic.values, size)
+        add_remove = self.adjacency == Adjacency.ADD_REMOVE.value
+        if self.hessian is not None and not (self.noise == "gaussian" and add_remove):
+            what = "goes with Gaussian noise and add-remove alone"
+            raise bad_field("level", what, repr(LEVELS[0]))
+
     @property
     def n_features(self) -> int:
         """Number of columns that a row has."""
@@ -243,6 +278,7 @@ class PublishedReport:
         kind: Kind = "either",
         rho: float | None = None,
         simultaneous: bool = False,
+        of: Of = "everything",
     ) -> FloatArray:
         """Bound what the release cost each person, from her own row alone.
 
@@ -269,6 +305,10 @@ class PublishedReport:
         simultaneous : bool, default=False
             Whether ``rho`` counts failures for any row at all, which covers rows chosen
             after a look at the report.
+        of : {"everything", "coefficients"}, default="everything"
+            Whose loss: that of all that was released, or of the coefficients alone,
+            about which the other statistics tell. They are the same at the level
+            "data-independent".
 
         Returns
         -------
@@ -297,7 +337,7 @@ class PublishedReport:
         >>> bool((member < either).all())
         True
         """
-        rho = check_question(kind, self._rho_or(rho), simultaneous)
+        bound = self.bound(kind=kind, rho=rho, simultaneous=simultaneous, of=of)
         blocks = people(
             X,
             y,
@@ -306,14 +346,8 @@ class PublishedReport:
             names=self.feature_names,
             scaling=self._scaling(),
         )
-        return published_loss(
-            self._mechanism(),
-            np.array(self.theta),
-            PrivateRows(blocks, self._ball()),
-            kind=kind,
-            rho=rho,
-            simultaneous=simultaneous,
-        )
+        rows = PrivateRows(blocks, self._ball())
+        return bound_rows(bound, self._mechanism().loss, np.array(self.theta), rows)
 
     def bound(
         self,
@@ -321,6 +355,7 @@ class PublishedReport:
         kind: Kind = "either",
         rho: float | None = None,
         simultaneous: bool = False,
+        of: Of = "everything",
     ) -> PublishedBound:
         """Return the public numbers with which the bound is a function of one row.
 
@@ -332,16 +367,37 @@ class PublishedReport:
             As in :meth:`loss`.
         simultaneous : bool, default=False
             As in :meth:`loss`.
-        """
-        rho = check_question(kind, self._rho_or(rho), simultaneous)
-        return PublishedBound.of(
-            self._mechanism(), kind=kind, rho=rho, simultaneous=simultaneous
-        )
+        of : {"everything", "coefficients"}, default="everything"
+            As in :meth:`loss`.
 
-    def _rho_or(self, rho: float | None) -> float:
-        if rho is not None:
-            return rho
-        return 1e-6 if self.rho is None else self.rho
+        Returns
+        -------
+        bound : PublishedBound
+        """
+        if rho is None:
+            rho = 1e-6 if self.rho is None else self.rho
+        least = 1e-300 if self.hessian is None else 1e-290
+        rho = check_question(kind, rho, simultaneous, least=least)
+        check_choice(
+            "of",
+            of,
+            ("everything", "coefficients"),
+            remedy="Use 'everything' for what a person lost in all.",
+        )
+        mechanism = self._mechanism()
+        if self.hessian is None:
+            return published_bound(
+                mechanism, kind=kind, rho=rho, simultaneous=simultaneous
+            )
+        bound = everything_bound if of == "everything" else coefficients_bound
+        return bound(
+            mechanism,
+            self.hessian,
+            self.gradient,
+            kind=kind,
+            rho=rho,
+            simultaneous=simultaneous,
+        )
 
     def _ball(self) -> L2Ball:
         return L2Ball(self.data_norm, self.intercept_scaling)
@@ -394,6 +450,28 @@ class PublishedReport:
         ]
         return "\n".join(lines)
 
+    def to_html(self, path: str | PathLike[str], schema: Schema | None = None) -> None:
+        """Write a page on which anyone looks up her own bound.
+
+        One file that holds the report, loads nothing, sends nothing, and works from
+        disk: the bound is computed in the browser, and equals :meth:`loss`.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to write, which is replaced if it exists.
+        schema : mapping, optional
+            Public descriptions of the columns, by name, or by position from 0 for a
+            report without names: label, unit, range, help and categories. Under
+            ``"y"``: the label, unless a column has that name.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the schema does not describe the columns of the report.
+        """
+        write_page(self, path, schema)
+
     def to_json(self) -> str:
         """Return the report as JSON, each float exact.
 
@@ -409,6 +487,9 @@ class PublishedReport:
         """
         record = {_key(name): getattr(self, name) for name in _FIELDS}
         record["loss_params"] = dict(self.loss_params)
+        for name in _STATISTICS:
+            if record[name] is not None:
+                record[name] = record[name].to_record()
         return write_record(record)
 
     @classmethod
@@ -436,7 +517,11 @@ class PublishedReport:
         record = check_keys("report", record, map(_key, _FIELDS))
         parameters = check_keys("loss_params", record["loss_params"], ())
         values = {name: record[_key(name)] for name in _FIELDS}
-        return cls(**values | {"loss_params": tuple(parameters.items())})
+        values["loss_params"] = tuple(parameters.items())
+        for name in _STATISTICS:
+            if values[name] is not None:
+                values[name] = ReleasedStatistic.from_record(name, values[name])
+        return cls(**values)
 
 
 #: The fields in the order of JSON.

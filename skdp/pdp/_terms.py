@@ -1,4 +1,4 @@
-"""The two derivatives of a person's loss that every formula of this floor reads.
+"""What every formula of this floor reads off a row: derivatives, norm and products.
 
 Notation
 --------
@@ -23,37 +23,60 @@ __all__ = ["MarginTerms", "margin_terms"]
 
 @dataclass(frozen=True, slots=True)
 class MarginTerms:
-    """Derivatives and squared norms of some rows, each of shape (n,).
+    """Labels, derivatives and squared norms of some rows, each of shape (n,).
 
-    ``declared`` is False for a row of an undeclared class, which has weight zero.
+    ``products`` of shape (n, m) holds the rows' products with the directions asked for.
     """
 
-    declared: BoolArray
+    labels: FloatArray
     slope: FloatArray
     curvature: FloatArray
     squared_norm: FloatArray
+    products: FloatArray | None = None
 
     @classmethod
     def at(
-        cls, loss: Loss, y: FloatArray, margin: FloatArray, squared_norm: FloatArray
+        cls,
+        loss: Loss,
+        y: FloatArray,
+        margin: FloatArray,
+        squared_norm: FloatArray,
+        products: FloatArray | None = None,
     ) -> Self:
         """Return the terms at given margins."""
         slope, curvature = loss.derivatives(y, margin)
-        return cls(y != 0.0, slope, curvature, squared_norm)
+        return cls(y, slope, curvature, squared_norm, products)
+
+    @property
+    def declared(self) -> BoolArray:
+        """False for a row of an undeclared class, which has weight zero."""
+        out: BoolArray = self.labels != 0.0
+        return out
 
 
 def margin_terms(
-    rows: PrivateRows, loss: Loss, theta: FloatArray
+    rows: PrivateRows,
+    loss: Loss,
+    theta: FloatArray,
+    directions: FloatArray | None = None,
 ) -> Iterator[MarginTerms]:
     """Yield the terms of each block at the coefficient vector ``theta``.
 
-    Rows are clipped by their factors on the fly: no block is copied.
+    Rows are clipped by their factors on the fly: no block is copied. ``directions`` of
+    shape (n_coefficients, m) are what the rows are multiplied with as well.
     """
     ball, d = rows.ball, rows.blocks.n_features
-    coef, offset = theta[:d], ball.intercept_scaling * theta[d:].sum()
+    # one matrix product serves all: margins come first
+    targets = theta if directions is None else np.column_stack([theta, directions])
+    offset = ball.intercept_scaling * targets[d:].sum(axis=0)
     for X, y in rows.blocks:
         clipping = ball.clipping(X)
-        margin = clipping.factors * np.asarray(clipping.nearer(X) @ coef) + offset
+        images = np.asarray(clipping.nearer(X) @ targets[:d])
+        np.multiply(images.T, clipping.factors, out=images.T)
+        images += offset
         norm = clipping.factors * clipping.norms
         squared = norm * norm + ball.intercept_scaling**2
-        yield MarginTerms.at(loss, y, margin, squared)
+        margin, products = images, None
+        if directions is not None:
+            margin, products = images[:, 0], images[:, 1:]
+        yield MarginTerms.at(loss, y, margin, squared, products)
