@@ -1,6 +1,7 @@
 """Reports to look up in, what a curator says about them, and people."""
 
 import dataclasses
+import functools
 import warnings
 
 import numpy as np
@@ -44,6 +45,7 @@ FITS = {
 }
 
 
+@functools.cache
 def report(name="gaussian", *, scaled=True, seed=0, **parameters):
     """Return the report of a fit on made-up loans."""
     rng = np.random.default_rng(seed)

@@ -42,7 +42,8 @@ const FIELDS = {
   column_shift: orNull(isNumbers),
   column_scale: orNull((value) => isNumbers(value) && value.every(isPositive)),
   feature_names: orNull(isTexts),
-  classes: (value) => Array.isArray(value) && value.every(isLabel),
+  classes: (value) =>
+    Array.isArray(value) && [1, 2].includes(value.length) && value.every(isLabel),
   alpha: isPositive,
   noise: oneOf("gaussian", "k-norm"),
   noise_scale: isPositive,
@@ -84,8 +85,7 @@ function misfit(report) {
       return `the field “${name}” has the wrong length`;
     }
   }
-  const labels = report.classes.length;
-  return labels === 1 || labels === 2 ? null : "it must have one or two labels";
+  return d >= 1 ? null : "the field “theta” has the wrong length";
 }
 
 /* Adler-32 of the text, by which a report and its page recognise each other. */
