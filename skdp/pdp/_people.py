@@ -15,8 +15,8 @@ from skdp.rows._one_person import one_person
 
 __all__ = ["ColumnScaling", "people"]
 
-#: One cheap pass: larger blocks than a fit's cost fewer calls.
-_BLOCK_ELEMENTS, _BLOCK_ROWS = 2**19, 8192
+#: A block of a megabyte stays in the cache; each one costs some calls.
+_BLOCK_ELEMENTS, _BLOCK_ROWS = 2**17, 8192
 
 
 @dataclass(frozen=True, slots=True)
