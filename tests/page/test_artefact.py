@@ -7,8 +7,6 @@ import re
 import pytest
 from lookups import NAMES, SCHEMA, report
 
-from skdp.pdp._page import write_page
-
 pytestmark = pytest.mark.page
 
 _BLOCK = re.compile(
@@ -52,6 +50,8 @@ WRONG = {
     "too short": (fields(theta=[0.5]), "wrong length"),
     "half a scaling": (fields(column_lower=None), "scaling"),
     "three labels": (fields(classes=["a", "b", "c"]), "“classes” holds a wrong value"),
+    "another level": (fields(level="hessian"), "“hessian” does not go with the level"),
+    "half a statistic": (fields(hessian={"values": [1.0]}), "“hessian” holds a wrong"),
     "no record": (lambda text: "[1]", "damaged"),
     "another report": (fields(alpha=77.0), "not those this page was made from"),
 }
@@ -61,7 +61,7 @@ WRONG = {
 def test_a_wrong_report_gets_a_message_in_place_of_the_form(visit, tmp_path, wrong):
     change, words = WRONG[wrong]
     path = tmp_path / "lookup.html"
-    write_page(report(), path, SCHEMA)
+    report().to_html(path, SCHEMA)
     with_report(path, change)
     seen = visit(path)
     message = seen.page.get_by_role("alert").text_content()
@@ -73,7 +73,7 @@ def test_a_wrong_report_gets_a_message_in_place_of_the_form(visit, tmp_path, wro
 
 def test_the_page_knows_the_fields_of_python(visit, tmp_path):
     published = report()
-    write_page(published, tmp_path / "lookup.html")
+    published.to_html(tmp_path / "lookup.html")
     known = visit(tmp_path / "lookup.html").page.evaluate("Object.keys(FIELDS)")
     assert known == list(json.loads(published.to_json()))
 
@@ -81,7 +81,7 @@ def test_the_page_knows_the_fields_of_python(visit, tmp_path):
 @pytest.mark.parametrize("classes", [("paid",), (0, 1), (False, True), (0.5, 1.5)])
 def test_every_kind_of_label_is_read(visit, tmp_path, classes):
     published = dataclasses.replace(report(), classes=classes)
-    write_page(published, tmp_path / "lookup.html")
+    published.to_html(tmp_path / "lookup.html")
     group = visit(tmp_path / "lookup.html").page.get_by_role(
         "radiogroup", name="Your label"
     )
@@ -91,7 +91,7 @@ def test_every_kind_of_label_is_read(visit, tmp_path, classes):
 
 def test_a_tampered_file_runs_no_foreign_script(visit, tmp_path):
     path = tmp_path / "lookup.html"
-    write_page(report(), path)
+    report().to_html(path)
     html = path.read_text(encoding="utf-8")
     foreign = "<script>document.title = 'taken over'</script></body>"
     path.write_text(html.replace("</body>", foreign), encoding="utf-8")

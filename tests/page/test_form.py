@@ -3,14 +3,12 @@
 import pytest
 from lookups import SCHEMA, report
 
-from skdp.pdp._page import write_page
-
 pytestmark = pytest.mark.page
 
 
 @pytest.fixture
 def seen(visit, tmp_path):
-    write_page(report(), tmp_path / "lookup.html", SCHEMA)
+    report().to_html(tmp_path / "lookup.html", SCHEMA)
     return visit(tmp_path / "lookup.html")
 
 
@@ -104,7 +102,7 @@ def test_the_answer_to_being_in_the_data_is_withheld_unless_given(seen):
 
 
 def test_without_javascript_the_page_says_what_is_missing(browser, tmp_path):
-    write_page(report(), tmp_path / "lookup.html")
+    report().to_html(tmp_path / "lookup.html")
     context = browser.new_context(java_script_enabled=False, offline=True)
     page = context.new_page()
     page.goto((tmp_path / "lookup.html").as_uri())

@@ -3,8 +3,6 @@
 import pytest
 from lookups import SCHEMA, report
 
-from skdp.pdp._page import write_page
-
 pytestmark = pytest.mark.page
 
 #: Texts with too little contrast, as "ratio: text".
@@ -61,7 +59,7 @@ def answer(seen):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_text_stands_out_from_its_ground(visit, tmp_path, scheme):
-    write_page(report(), tmp_path / "lookup.html", SCHEMA)
+    report().to_html(tmp_path / "lookup.html", SCHEMA)
     seen = visit(tmp_path / "lookup.html", color_scheme=scheme)
     paper = "getComputedStyle(document.body).backgroundColor"
     assert (
@@ -79,7 +77,7 @@ def test_every_text_stands_out_from_its_ground(visit, tmp_path, scheme):
 
 @pytest.mark.parametrize("width", [320, 360, 768, 1440])
 def test_no_screen_is_too_narrow(visit, tmp_path, width):
-    write_page(report(), tmp_path / "lookup.html", LONG)
+    report().to_html(tmp_path / "lookup.html", LONG)
     seen = visit(tmp_path / "lookup.html", viewport={"width": width, "height": 700})
     across = "document.documentElement.scrollWidth"
     seen.page.locator("#value0").press("Enter")
@@ -104,7 +102,7 @@ def test_no_screen_is_too_narrow(visit, tmp_path, width):
     ids=["light", "dark", "narrow", "forced colours"],
 )
 def test_a_picture_of_the_page_can_be_taken(visit, tmp_path, name, options):
-    write_page(report(), tmp_path / "lookup.html", SCHEMA)
+    report().to_html(tmp_path / "lookup.html", SCHEMA)
     seen = visit(tmp_path / "lookup.html", **options)
     answer(seen)
     picture = tmp_path / f"{name}.png"
@@ -113,7 +111,7 @@ def test_a_picture_of_the_page_can_be_taken(visit, tmp_path, name, options):
 
 
 def test_paper_shows_the_answers_and_the_result_but_no_buttons(visit, tmp_path):
-    write_page(report(), tmp_path / "lookup.html", SCHEMA)
+    report().to_html(tmp_path / "lookup.html", SCHEMA)
     seen = visit(tmp_path / "lookup.html")
     answer(seen)
     seen.page.emulate_media(media="print")

@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 from lookups import FITS, KINDS, NAMES, SCHEMA, SIGNS, people, report
 
-from skdp.pdp._page import write_page
-
 pytestmark = pytest.mark.page
 
 #: Answers in the order of the questions: age, months, housing, children, label, kind.
@@ -50,7 +48,7 @@ def in_python(published, person):
 @pytest.mark.parametrize("fit", FITS)
 def test_the_page_computes_what_python_computes(visit, tmp_path, fit, scaled):
     published = report(fit, scaled=scaled)
-    write_page(published, tmp_path / "lookup.html")
+    published.to_html(tmp_path / "lookup.html")
     seen = visit(tmp_path / "lookup.html")
     X, y = people(200)
     for kind in KINDS:
@@ -67,7 +65,7 @@ def test_the_form_works_by_keyboard_alone_and_shows_the_bound(
     visit, tmp_path, fit, person
 ):
     published = report(fit)
-    write_page(published, tmp_path / "lookup.html", SCHEMA)
+    published.to_html(tmp_path / "lookup.html", SCHEMA)
     seen = visit(tmp_path / "lookup.html")
     by_keyboard(seen, person)
     loss = in_python(published, person)
@@ -82,7 +80,7 @@ def test_the_form_works_by_keyboard_alone_and_shows_the_bound(
 
 def test_nothing_is_loaded_or_kept(visit, tmp_path):
     path = tmp_path / "lookup.html"
-    write_page(report(), path, SCHEMA)
+    report().to_html(path, SCHEMA)
     seen = visit(path)
     by_keyboard(seen, PEOPLE[0])
     assert seen.requests == [path.as_uri()]
@@ -104,7 +102,7 @@ def test_nothing_is_loaded_or_kept(visit, tmp_path):
     ids=["fetch", "image", "form", "script"],
 )  # fmt: skip
 def test_the_policy_lets_nothing_out(visit, tmp_path, directive, attempt):
-    write_page(report(), tmp_path / "lookup.html")
+    report().to_html(tmp_path / "lookup.html")
     seen = visit(tmp_path / "lookup.html")
     stopped = seen.page.evaluate(
         f"""() => new Promise((resolve) => {{
@@ -118,7 +116,7 @@ def test_the_policy_lets_nothing_out(visit, tmp_path, directive, attempt):
 
 
 def test_every_column_has_a_question_when_nobody_describes_them(visit, tmp_path):
-    write_page(report(scaled=False), tmp_path / "lookup.html")
+    report(scaled=False).to_html(tmp_path / "lookup.html")
     seen = visit(tmp_path / "lookup.html")
     for j in range(len(NAMES)):
         seen.page.get_by_label(f"Feature {j + 1}").fill(str(0.1 * j))
@@ -133,7 +131,7 @@ def test_long_lists_of_answers_are_a_menu(visit, tmp_path):
     ages = {f"{10 * i} to {10 * i + 9}": 10 * i + 5 for i in range(2, 10)}
     schema = SCHEMA | {"age": {"label": "Your age", "categories": ages}}
     published = report()
-    write_page(published, tmp_path / "lookup.html", schema)
+    published.to_html(tmp_path / "lookup.html", schema)
     seen = visit(tmp_path / "lookup.html")
     seen.tab()
     seen.type("40 to 49")
@@ -148,7 +146,7 @@ def test_long_lists_of_answers_are_a_menu(visit, tmp_path):
 
 
 def test_a_result_goes_when_an_answer_changes_and_when_all_are_cleared(visit, tmp_path):
-    write_page(report(), tmp_path / "lookup.html", SCHEMA)
+    report().to_html(tmp_path / "lookup.html", SCHEMA)
     seen = visit(tmp_path / "lookup.html")
     result, age = seen.page.locator("#result"), seen.page.get_by_label("Age")
     by_keyboard(seen, PEOPLE[0])
@@ -166,7 +164,7 @@ def test_a_result_goes_when_an_answer_changes_and_when_all_are_cleared(visit, tm
 def test_markup_in_words_is_shown_as_it_is_written(visit, tmp_path):
     wild = "</script><img src=x onerror='alert(1)'><!--<script>"
     schema = SCHEMA | {"age": {"label": wild, "help": wild, "unit": wild}}
-    write_page(report(), tmp_path / "lookup.html", schema)
+    report().to_html(tmp_path / "lookup.html", schema)
     seen = visit(tmp_path / "lookup.html")
     assert seen.page.get_by_label(wild).count() == 1
     assert seen.page.locator("img").count() == 0

@@ -44,21 +44,36 @@ def write_page(
     TypeError, ValueError
         If the schema does not describe the columns of the report.
     """
+    bounds, leverages = _bounds(report)
     page = {
         "n_features": report.n_features,
         "questions": value_questions(report.feature_names, report.n_features, schema),
         "label": label_question(report.classes, report.feature_names, schema),
-        "bounds": {kind: _numbers(report, kind) for kind in KINDS},
+        "bounds": bounds,
+        "leverages": leverages,
         "failure": _NEVER if report.rho is None else report.rho,
     }
     text = page_html(report.to_json(), page)
     Path(path).write_text(text, encoding="utf-8", newline="\n")
 
 
-def _numbers(report: "PublishedReport", kind: Any) -> dict[str, Any]:
-    """Return the public numbers of a bound; JSON has no word for infinity."""
-    numbers = report.bound(kind=kind).numbers()
-    return {
-        name: None if isinstance(value, float) and math.isinf(value) else value
-        for name, value in numbers.items()
-    }
+def _bounds(report: "PublishedReport") -> tuple[dict[str, Any], list[Any]]:
+    """Return the public numbers of each kind of bound, and the matrices they share.
+
+    In place of its matrices a bound holds their position. JSON has no word for
+    infinity: null stands for a scale or a ceiling that is none.
+    """
+    bounds: dict[str, Any] = {}
+    leverages: list[Any] = []
+    for kind in KINDS:
+        numbers = report.bound(kind=kind).numbers()
+        matrices = numbers["leverage"]
+        if matrices is not None:
+            if matrices not in leverages:
+                leverages.append(matrices)
+            numbers["leverage"] = leverages.index(matrices)
+        bounds[kind] = {
+            name: None if value == math.inf else value
+            for name, value in numbers.items()
+        }
+    return bounds, leverages

@@ -1,6 +1,8 @@
 /* Reading the published report: nothing is computed from one that is not whole. */
 
 const SCHEMA = "skdp.report/1";
+/* What is released beside the coefficients: nothing, one statistic, two. */
+const LEVELS = ["data-independent", "hessian", "gradient"];
 
 const isText = (value) => typeof value === "string";
 const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
@@ -28,7 +30,7 @@ const isStatistic = (value) => isRecord(value) && fault(value, STATISTIC) === nu
 /* Every field of a report, and what it may hold. */
 const FIELDS = {
   schema: oneOf(SCHEMA),
-  level: oneOf("data-independent", "hessian", "gradient"),
+  level: oneOf(...LEVELS),
   loss: oneOf("logistic"),
   loss_params: (value) => isRecord(value) && Object.keys(value).length === 0,
   adjacency: oneOf("add-remove", "replace-one"),
@@ -52,6 +54,8 @@ const FIELDS = {
   smoothing_error: isPositive,
   smoothing_step: isPositive,
   theta: isNumbers,
+  hessian: orNull(isStatistic),
+  gradient: orNull(isStatistic),
 };
 
 /* What is wrong with the fields of a record, in words; null if nothing is. */
@@ -66,9 +70,11 @@ function fault(record, fields) {
   return null;
 }
 
-/* What is wrong with the lengths of the lists. */
+/* What is wrong with fields that are right one by one. */
 function misfit(report) {
-  const d = report.theta.length - (report.intercept_scaling > 0 ? 1 : 0);
+  const n = report.theta.length;
+  const d = n - (report.intercept_scaling > 0 ? 1 : 0);
+  if (d < 1) return "the field “theta” has the wrong length";
   const scaling = ["column_lower", "column_upper", "column_shift", "column_scale"];
   if (new Set(scaling.map((name) => report[name] === null)).size > 1) {
     return "some fields of the scaling are missing";
@@ -78,14 +84,17 @@ function misfit(report) {
       return `the field “${name}” has the wrong length`;
     }
   }
-  const n = report.theta.length;
-  const lengths = {};
-  for (const [name, length] of Object.entries(lengths)) {
-    if (report[name] !== null && report[name].values.length !== length) {
+  const released = { hessian: (n * (n + 1)) / 2, gradient: n };
+  for (const [name, length] of Object.entries(released)) {
+    const expected = LEVELS.indexOf(report.level) >= LEVELS.indexOf(name);
+    if ((report[name] !== null) !== expected) {
+      return `the field “${name}” does not go with the level`;
+    }
+    if (expected && report[name].values.length !== length) {
       return `the field “${name}” has the wrong length`;
     }
   }
-  return d >= 1 ? null : "the field “theta” has the wrong length";
+  return null;
 }
 
 /* Adler-32 of the text, by which a report and its page recognise each other. */
@@ -118,6 +127,10 @@ function readReport(reportText, pageText) {
   const page = JSON.parse(pageText);
   if (page.checksum !== checksum(reportText)) {
     throw new Error("the published numbers are not those this page was made from");
+  }
+  // a matrix that several bounds share stands in the page once
+  for (const bound of Object.values(page.bounds)) {
+    bound.leverage = page.leverages[bound.leverage] ?? null;
   }
   return { report, page };
 }

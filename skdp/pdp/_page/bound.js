@@ -6,7 +6,8 @@
    q      length of her row: scaled, clipped, constant of the intercept appended
    t      margin of the published coefficients at her row
    p, h   bounds on the first and second derivative of her loss near that margin
-   m      her share of the noise that protects her, p q / noise_scale                */
+   m      how far the noise of the releases would have to move to imitate her
+   v      her share of the curvature of everybody's loss                             */
 
 /* Return her row in the units of the coefficients, constant of the intercept last. */
 function projectedRow(report, raw) {
@@ -36,6 +37,16 @@ function sigmoid(t) {
   return t >= 0 ? 1 / (1 + Math.exp(-t)) : Math.exp(t) / (1 + Math.exp(t));
 }
 
+/* The least, over the weights of the page, of the bounds on the row's leverage. */
+function leastLeverage({ directions, reciprocals }, row) {
+  const sums = reciprocals[0].map(() => 0);
+  reciprocals.forEach((ofDirection, j) => {
+    const product = row.reduce((sum, value, i) => sum + value * directions[i][j], 0);
+    ofDirection.forEach((r, w) => (sums[w] += product * product * r));
+  });
+  return Math.min(...sums);
+}
+
 /* Return the bound, and the numbers on the way to it.
 
    sign is +1 or -1 for the declared labels, 0 for any other, whose loss is 0. */
@@ -47,16 +58,22 @@ function lossBound(report, bound, raw, sign) {
   const slope = sigmoid(-sign * t);
   const p = atMost(bound.steepest, slope * grow);
   const h = atMost(bound.roundest, slope * (1 - slope) * grow);
-  const m = (p * q) / bound.noise_scale;
-  const jacobian = bound.has_jacobian ? Math.log1p((h * q * q) / bound.alpha) : 0;
-  const gradient = m * ((bound.bend * m) / 2 + bound.slope);
+  const m = Math.hypot(
+    (p * q) / bound.noise_scale,
+    (h * q * q) / (bound.hessian_scale ?? Infinity),
+  );
+  // her weight against that of everybody else, of whom the ridge is sure
+  const ridge = (h * q * q) / bound.alpha;
+  const leverage = bound.leverage && leastLeverage(bound.leverage, row);
+  const v = Math.min(leverage === null ? 1 : h * leverage, ridge / (1 + ridge));
+  const volume = leverage === null ? Math.log1p(ridge) : -Math.log1p(-v);
   const counts = sign === 0 ? 0 : 1;
   const parts = {
-    curvature: counts * jacobian,
-    gradient: counts * gradient,
+    volume: bound.has_jacobian ? counts * volume : 0,
+    noise: counts * m * ((bound.bend * m) / 2 + bound.slope),
     rounding: counts * bound.constant,
   };
-  const sum = parts.curvature + parts.gradient + parts.rounding;
+  const sum = parts.volume + parts.noise + parts.rounding;
   const loss = atMost(bound.ceiling ?? Infinity, sum);
-  return { loss, parts, q, t, p, h, m };
+  return { loss, parts, q, t, p, h, m, v };
 }

@@ -158,17 +158,24 @@ function priors(loss, kind) {
 /* Every number between the answers and the bound, for those who want to check it. */
 function method(report, bound, result) {
   const gaussian = report.noise === "gaussian";
+  const byHessian = bound.hessian_scale !== null;
   const parts = {
-    curvature: "Curvature: log(1 + h q² / alpha)",
-    gradient: gaussian ? "Gradient: m (m / 2 + z)" : "Gradient: m",
+    volume: "Your share of the curvature: −log(1 − v)",
+    noise: gaussian ? "The noise around you: m (m / 2 + z)" : "The noise around you: m",
     rounding: "Rounding, the same for everybody",
   };
   const values = [
     ["Length of your row, scaled and clipped: q", result.q],
     ["Margin of the model at your row: t", result.t],
-    ["Slope of your loss there: p", result.p],
-    ["Curvature of your loss there: h", result.h],
-    ["Your share of the noise: m = p q / noise_scale", result.m],
+    ["Slope of your loss there, at most: p", result.p],
+    ["Curvature of your loss there, at most: h", result.h],
+    ["Your share of the curvature of all, at most: v", result.v],
+    ["Scale of the noise on gradients: s", bound.noise_scale],
+    ...(byHessian ? [["Scale of the noise on curvatures: u", bound.hessian_scale]] : []),
+    [
+      `Your distance in units of noise: m = ${byHessian ? "|(p q / s, h q² / u)|" : "p q / s"}`,
+      result.m,
+    ],
     ...(gaussian ? [["Quantile of the noise: z", bound.slope]] : []),
   ];
   const sum = Object.entries(result.parts).map(([name, value]) => [parts[name], value]);
