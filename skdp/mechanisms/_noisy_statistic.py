@@ -68,12 +68,11 @@ class NoisyStatistic(Mechanism[PrivateRows, FloatArray]):
         object.__setattr__(self, "theta", _point(self.theta))
         require(0.0 < self.radius < math.inf, "radius must be above 0")
         require(0.0 < self.alpha < math.inf, "alpha must be above 0")
-        bound = self.row_bound(self.loss, self.radius)
-        require(0.0 < bound < math.inf, "the loss must bound what one row may add")
+        error = _error(self.scale, self.row_bound(self.loss, self.radius))
         size = self.n_numbers(self.n_coefficients)
         check_step(GaussianNoise(self.scale), self.smoothing, size, self.adjacency)
         require(
-            self.smoothing.error >= _error(self.scale, bound) * DOWN,
+            self.smoothing.error >= error * DOWN,
             "smoothing.error must cover the rounding of the noisy statistic",
         )
 
@@ -348,4 +347,5 @@ def _point(theta: Sequence[float] | FloatArray) -> tuple[float, ...]:
 
 def _error(scale: float, bound: float) -> float:
     """Return Delta, a function of public numbers."""
+    require(0.0 < bound < math.inf, "the loss must bound what one row may add")
     return max(_SENSITIVITY_ERROR * bound, RELATIVE_ERROR * scale)
