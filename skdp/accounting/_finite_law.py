@@ -80,31 +80,31 @@ class FiniteLaw:
 
     def smoothed(self, epsilon: FloatArray, rho: float) -> FloatArray:
         """Bound E[D2(eps - l)] for any real eps, rounded up."""
-        losses, masses = concentrated_atoms(rho)
+        losses, masses, certain = concentrated_atoms(rho)
         rows = max(1, _CHUNK // losses.size)
         out = np.empty_like(epsilon)
         for i in range(0, epsilon.size, rows):
             gaps = epsilon[i : i + rows, None] - losses
             out[i : i + rows] = self.hockey_stick(gaps) @ masses
-        rounded: FloatArray = np.minimum(out * _INFLATION, 1.0)
+        rounded: FloatArray = np.minimum(certain + out * _INFLATION, 1.0)
         return rounded
 
 
 @lru_cache(maxsize=8)
-def concentrated_atoms(rho: float) -> tuple[FloatArray, FloatArray]:
-    """Return losses and masses of a profile above that of rho-zCDP, by its chords.
+def concentrated_atoms(rho: float) -> tuple[FloatArray, FloatArray, float]:
+    """Return losses, masses and the mass at infinity of a profile above rho-zCDP's.
 
     Between nodes the profile is a chord in exp(eps); the mass at a node is the change
     of slope there times exp(eps). A negative one, at a concave corner, is meant.
     """
     if rho == 0.0:
-        return np.zeros(1), np.ones(1)
+        return np.zeros(1), np.ones(1), 0.0
     nodes = np.sqrt(2.0 * rho) * _MARKS
     delta = concentrated_curve(nodes, rho)
     rise, fall = np.diff(nodes), -np.diff(delta)
     from_left = np.append(1.0 - delta[0], fall / -np.expm1(-rise))
     to_right = np.append(fall / np.expm1(np.minimum(rise, 700.0)), 0.0)
-    return nodes, from_left - to_right
+    return nodes, from_left - to_right, float(delta[-1])
 
 
 def chord_masses(nodes: FloatArray, slope: float) -> FloatArray:

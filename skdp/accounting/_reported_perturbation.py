@@ -150,10 +150,10 @@ class ReportedPerturbationDP(Guarantee):
     >>> from skdp.accounting import ObjectivePerturbationDP, ReportedPerturbationDP
     >>> alone = ObjectivePerturbationDP(0.23, 0.95)
     >>> round(alone.epsilon(1e-6), 3)
-    0.969
+    0.97
     >>> reported = ReportedPerturbationDP(0.23, 0.95, hessian_mu=0.053)
     >>> round(reported.epsilon(1e-6), 3)
-    0.971
+    0.972
     """
 
     mu: float

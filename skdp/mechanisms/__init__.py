@@ -32,6 +32,10 @@ from skdp.mechanisms._quantile import (
     quantile_scores,
     quantile_sensitivity,
 )
+from skdp.mechanisms._reported_perturbation import (
+    ReportedObjectivePerturbation,
+    ReportedRelease,
+)
 from skdp.mechanisms._reveal_or_obscure import RevealOrObscure
 from skdp.mechanisms._selection_utility import em_expected, em_tail
 from skdp.mechanisms._smoothing import LatticeLaw, LatticeSmoothing
@@ -66,6 +70,8 @@ __all__ = [
     "PrincipalDirection",
     "QuantileMechanism",
     "Release",
+    "ReportedObjectivePerturbation",
+    "ReportedRelease",
     "RevealOrObscure",
     "SubsampledResponse",
     "WeightTable",
