@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp._typing import BoolArray, FloatArray, MatrixLike
 from skdp._validation import check_choice
+from skdp.linear_model._reporting import objective_mechanism
 from skdp.pdp import exact_loss
 from skdp.rows import PrivateRows
 
@@ -25,7 +26,9 @@ def exact_pdp_loss(
 ) -> FloatArray:
     """Return what the release really cost each person. NOT FOR RELEASE.
 
-    The result is a function of everybody's rows. Publish ``est.pdp_loss`` instead.
+    Of everything that was released together: the coefficients, and a noisy Hessian and
+    gradient where ``pdp_report`` asked for them. The result is a function of
+    everybody's rows. Publish ``est.pdp_loss`` instead.
 
     Parameters
     ----------
@@ -80,7 +83,16 @@ def exact_pdp_loss(
     member = None
     if kind == "non-member" or (kind == "auto" and not same):
         member = _membership(train, rows, compare=kind == "auto")
-    loss = exact_loss(est.mechanism_, est._theta(), train, rows, member)
+    report = getattr(est, "report_", None)
+    loss = exact_loss(
+        objective_mechanism(est.mechanism_),
+        est._theta(),
+        train,
+        rows,
+        member,
+        hessian=getattr(report, "hessian", None),
+        gradient=getattr(report, "gradient", None),
+    )
     return loss if signed else np.abs(loss)
 
 

@@ -20,9 +20,14 @@ from skdp.linear_model._door import (
     features,
 )
 from skdp.linear_model._margins import dense, margins
-from skdp.linear_model._reporting import make_report
+from skdp.linear_model._reporting import (
+    calibrated,
+    check_level,
+    make_report,
+    objective_mechanism,
+)
 from skdp.linear_model._settings import LinearSettings, read_settings
-from skdp.mechanisms import ObjectivePerturbation
+from skdp.mechanisms import ObjectivePerturbation, ReportedObjectivePerturbation
 from skdp.pdp import PublishedReport
 from skdp.pdp._published import Kind
 from skdp.rows import L2Ball, Labels, PrivateRows
@@ -65,6 +70,13 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
         Value of the constant column; ``"auto"`` is half of ``data_norm``.
     adjacency : {"add-remove", "replace-one"}, default="add-remove"
         Neighbouring relation of the guarantee.
+    pdp_report : {"data-independent", "hessian", "gradient"}, \
+            default="data-independent"
+        What ``report_`` bounds the loss of each person from, beside the coefficients:
+        nothing, at no cost; a noisy Hessian of the objective; or a noisy gradient as
+        well. The last two are paid for within ``epsilon``, take 0.05 of the squared
+        size of the target each, and need ``delta > 0`` and add-remove. They sharpen the
+        bound on the loss of the coefficients, and add their own cost to the total.
     random_state : int, Generator, RandomState or None, default=None
         None draws from the operating system. Anything else makes the fit reproducible,
         for tests: ``privacy_spent_.releasable`` is then False.
@@ -88,7 +100,7 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
         Value of the constant column, 0 without intercept; public.
     smoothing_scale_ : float
         Scale of the final lattice noise per coordinate; public.
-    mechanism_ : ObjectivePerturbation
+    mechanism_ : ObjectivePerturbation or ReportedObjectivePerturbation
         The public constants of the release.
     privacy_spent_ : PrivacySpent
         What the fit cost, computed from the noise used.
@@ -175,6 +187,7 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
         fit_intercept: bool = True,
         intercept_scaling: Any = "auto",
         adjacency: str = "add-remove",
+        pdp_report: str = "data-independent",
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -185,6 +198,7 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.adjacency = adjacency
+        self.pdp_report = pdp_report
         self.random_state = random_state
 
     def fit(self, X: MatrixLike, y: MatrixLike = None) -> Self:
@@ -204,51 +218,51 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
             The fitted model; it holds released values and public constants only.
         """
         settings = read_settings(self)
+        level = check_level(self.pdp_report, settings)
         with self._whole_fit():
-            self._fit(X, y, settings)
+            self._fit(X, y, settings, level)
         return self
 
-    def _fit(self, X: MatrixLike, y: MatrixLike, settings: LinearSettings) -> None:
+    def _fit(
+        self, X: MatrixLike, y: MatrixLike, settings: LinearSettings, level: str
+    ) -> None:
         """Enter the rows, calibrate, release, and publish."""
         rows, labels = enter_training(self, X, y, settings.ball, settings.labels)
-        mechanism = ObjectivePerturbation.calibrate(
-            settings.target,
-            radius=settings.ball.radius,
-            n_coefficients=rows.n_coefficients,
-            alpha=settings.alpha,
-        )
+        mechanism = calibrated(settings, rows.n_coefficients, level)
         release = mechanism.release(rows, settings.source)
         self._publish_fit(release.output, mechanism, settings, labels)
 
     def _publish_fit(
         self,
-        theta: FloatArray,
-        mechanism: ObjectivePerturbation,
+        output: FloatArray,
+        mechanism: ObjectivePerturbation | ReportedObjectivePerturbation,
         settings: LinearSettings,
         labels: Labels,
     ) -> None:
-        constant = settings.ball.intercept_scaling
+        main, ball = objective_mechanism(mechanism), settings.ball
         spent = _spent(mechanism, settings, labels)
+        report = make_report(
+            mechanism,
+            output,
+            spent=spent,
+            ball=ball,
+            classes=labels.classes,
+            feature_names=getattr(self, "feature_names_in_", None),
+        )
+        theta = np.array(report.theta)
         coef, tail = theta[: self.n_features_in_], theta[self.n_features_in_ :]
         self._publish(
             classes_=labels.classes,
             coef_=coef.reshape(1, -1).copy(),
-            intercept_=constant * tail if tail.size else np.zeros(1),
-            alpha_=mechanism.alpha,
-            noise_scale_=mechanism.noise_law.scale,
-            data_norm_=settings.ball.data_norm,
-            intercept_scaling_=constant,
-            smoothing_scale_=mechanism.smoothing.scale,
+            intercept_=ball.intercept_scaling * tail if tail.size else np.zeros(1),
+            alpha_=main.alpha,
+            noise_scale_=main.noise_law.scale,
+            data_norm_=ball.data_norm,
+            intercept_scaling_=ball.intercept_scaling,
+            smoothing_scale_=main.smoothing.scale,
             mechanism_=mechanism,
             privacy_spent_=spent,
-            report_=make_report(
-                mechanism,
-                theta,
-                spent=spent,
-                ball=settings.ball,
-                classes=labels.classes,
-                feature_names=getattr(self, "feature_names_in_", None),
-            ),
+            report_=report,
         )
         if settings.source.seeded:
             warn(
@@ -392,7 +406,9 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
 
 
 def _spent(
-    mechanism: ObjectivePerturbation, settings: LinearSettings, labels: Labels
+    mechanism: ObjectivePerturbation | ReportedObjectivePerturbation,
+    settings: LinearSettings,
+    labels: Labels,
 ) -> PrivacySpent:
     how = "declared" if settings.labels is not None else "read from y, not paid for"
     assumptions = (
@@ -405,7 +421,7 @@ def _spent(
     return PrivacySpent(
         guarantee,
         settings.delta,
-        parts=(PrivacyPart("ObjectivePerturbation", guarantee),),
+        parts=(PrivacyPart(type(mechanism).__name__, guarantee),),
         releasable=not settings.source.seeded,
         level="research" if settings.source.seeded else "default",
     )

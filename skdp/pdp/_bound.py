@@ -116,7 +116,7 @@ class PublishedBound:
 
     def _coordinates(self, terms: MarginTerms) -> FloatArray:
         """Return the rows' products with the directions of the leverage bound."""
-        return _products(terms)
+        return terms.products
 
     def numbers(self) -> dict[str, Any]:
         """Return all public numbers by name, matrices as lists of rows.
@@ -165,7 +165,7 @@ class EstimatedBound(PublishedBound):
         self, terms: MarginTerms, norm: FloatArray, p: FloatArray, h: FloatArray
     ) -> FloatArray:
         size = p * norm / self.noise_scale
-        product = _products(terms)[:, 0]
+        product = terms.products[:, 0]
         seen = self.side * terms.labels * product if self.side else np.abs(product)
         force = seen + norm * self.slope / self.noise_scale
         # where the noise speaks for the person, a smaller slope makes less of it
@@ -173,13 +173,4 @@ class EstimatedBound(PublishedBound):
         return size * size / 2 + np.where(force > 0.0, p, low) * force
 
     def _coordinates(self, terms: MarginTerms) -> FloatArray:
-        return _products(terms)[:, 1:]
-
-
-def _products(terms: MarginTerms) -> FloatArray:
-    if terms.products is None:
-        raise ValueError(
-            "the terms hold no products. Allowed: terms made with the directions of "
-            "this bound. Pass bound.directions to margin_terms."
-        )
-    return terms.products
+        return terms.products[:, 1:]

@@ -25,14 +25,14 @@ __all__ = ["MarginTerms", "margin_terms"]
 class MarginTerms:
     """Labels, derivatives and squared norms of some rows, each of shape (n,).
 
-    ``products`` of shape (n, m) holds the rows' products with the directions asked for.
+    ``products`` of shape (n, m) are those of the rows with the directions asked for.
     """
 
     labels: FloatArray
     slope: FloatArray
     curvature: FloatArray
     squared_norm: FloatArray
-    products: FloatArray | None = None
+    products: FloatArray
 
     @classmethod
     def at(
@@ -41,7 +41,7 @@ class MarginTerms:
         y: FloatArray,
         margin: FloatArray,
         squared_norm: FloatArray,
-        products: FloatArray | None = None,
+        products: FloatArray,
     ) -> Self:
         """Return the terms at given margins."""
         slope, curvature = loss.derivatives(y, margin)
@@ -67,16 +67,15 @@ def margin_terms(
     """
     ball, d = rows.ball, rows.blocks.n_features
     # one matrix product serves all: margins come first
-    targets = theta if directions is None else np.column_stack([theta, directions])
+    targets = theta[:, None]
+    if directions is not None:
+        targets = np.hstack([targets, directions])
     offset = ball.intercept_scaling * targets[d:].sum(axis=0)
     for X, y in rows.blocks:
         clipping = ball.clipping(X)
         images = np.asarray(clipping.nearer(X) @ targets[:d])
-        np.multiply(images.T, clipping.factors, out=images.T)
+        images *= clipping.factors[:, None]
         images += offset
         norm = clipping.factors * clipping.norms
         squared = norm * norm + ball.intercept_scaling**2
-        margin, products = images, None
-        if directions is not None:
-            margin, products = images[:, 0], images[:, 1:]
-        yield MarginTerms.at(loss, y, margin, squared, products)
+        yield MarginTerms.at(loss, y, images[:, 0], squared, images[:, 1:])
