@@ -59,22 +59,21 @@ def test_the_page_computes_what_python_computes(visit, tmp_path, fit, scaled):
     assert seen.complaints == []
 
 
-@pytest.mark.parametrize("person", PEOPLE, ids=range(len(PEOPLE)))
-@pytest.mark.parametrize("fit", ["gaussian", "k-norm"])
-def test_the_form_works_by_keyboard_alone_and_shows_the_bound(
-    visit, tmp_path, fit, person
-):
+@pytest.mark.parametrize("fit", ["gaussian", "k-norm", "hessian"])
+def test_the_form_works_by_keyboard_alone_and_shows_the_bound(visit, tmp_path, fit):
     published = report(fit)
     published.to_html(tmp_path / "lookup.html", SCHEMA)
     seen = visit(tmp_path / "lookup.html")
-    by_keyboard(seen, person)
-    loss = in_python(published, person)
-    shown = float(seen.page.locator("#exact").text_content())
-    assert shown == pytest.approx(loss, rel=1e-9, abs=1e-9)
-    said = re.search(r"at most ([\d.]+) % sure", seen.announced())
-    certainty = 100 / (1 + math.exp(-loss))
-    assert certainty - 1e-6 <= float(said[1]) <= certainty + 0.1 + 1e-6
-    assert seen.page.locator("#verdict").is_visible()
+    for person in PEOPLE:
+        seen.page.reload()
+        by_keyboard(seen, person)
+        loss = in_python(published, person)
+        shown = float(seen.page.locator("#exact").text_content())
+        assert shown == pytest.approx(loss, rel=1e-9, abs=1e-9)
+        said = re.search(r"at most ([\d.]+) % sure", seen.announced())
+        certainty = 100 / (1 + math.exp(-loss))
+        assert certainty - 1e-6 <= float(said[1]) <= certainty + 0.1 + 1e-6
+        assert seen.page.locator("#verdict").is_visible()
     assert seen.complaints == []
 
 

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import re
 import zlib
 from collections.abc import Mapping
 from importlib.resources import files
@@ -10,6 +11,8 @@ from typing import Any
 
 __all__ = ["page_html"]
 
+#: What JSON may hold but HTML would read, and all that is not ASCII.
+_SPECIAL = re.compile(r"[<>&]|[^\x00-\x7f]")
 #: In the order in which they run.
 _SCRIPTS = ("artefact.js", "bound.js", "words.js", "fields.js", "lookup.js")
 
@@ -69,10 +72,14 @@ def _hash(text: str) -> str:
 
 
 def _in_script(text: str) -> str:
-    """Return JSON that cannot end the element it stands in."""
-    for sign in "<>&":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return text
+    """Return JSON in ASCII that cannot end the element it stands in."""
+    return _SPECIAL.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    sign = found[0]
+    # JSON's own escape of a sign beyond ASCII, which may take two of them
+    return f"\\u{ord(sign):04x}" if sign.isascii() else json.dumps(sign)[1:-1]
 
 
 def _source(name: str) -> str:

@@ -3,12 +3,12 @@
 import math
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from skdp.pdp._page._columns import Schema
 from skdp.pdp._page._html import page_html
 from skdp.pdp._page._questions import label_question, value_questions
-from skdp.pdp._published import KINDS
+from skdp.pdp._published import Kind
 
 if TYPE_CHECKING:
     from skdp.pdp._report import PublishedReport
@@ -65,7 +65,7 @@ def _bounds(report: "PublishedReport") -> tuple[dict[str, Any], list[Any]]:
     """
     bounds: dict[str, Any] = {}
     leverages: list[Any] = []
-    for kind in KINDS:
+    for kind in get_args(Kind):
         numbers = report.bound(kind=kind).numbers()
         matrices = numbers["leverage"]
         if matrices is not None:
