@@ -7,7 +7,6 @@ import warnings
 import numpy as np
 
 from skdp.linear_model import ObjPertLogisticRegression
-from skdp.pdp import ReleasedStatistic
 
 NAMES = ("age", "months", "rent", "own", "children")
 #: Public scaling of the five columns.
@@ -43,12 +42,10 @@ FITS = {
     "gaussian": {"delta": 1e-6},
     "k-norm": {"delta": 0.0},
     "no intercept": {"delta": 1e-6, "fit_intercept": False},
-    "hessian": {"delta": 1e-6},
-    "gradient": {"delta": 1e-6},
-    "sharp hessian": {"delta": 1e-6},
+    "hessian": {"delta": 1e-6, "pdp_report": "hessian"},
+    "gradient": {"delta": 1e-6, "pdp_report": "gradient"},
+    "sharp hessian": {"delta": 1e-6, "pdp_report": "hessian"},
 }
-#: Scale of the noise of a Hessian: so small that it lies above the ridge, or not.
-SCALES = {"hessian": 3.0, "gradient": 0.1, "sharp hessian": 0.01}
 
 
 @functools.cache
@@ -63,35 +60,21 @@ def report(name="gaussian", *, scaled=True, seed=0, **parameters):
     with warnings.catch_warnings():  # a seed is for tests
         warnings.simplefilter("ignore")
         out = model.fit(X, y).report_
-    if name in SCALES:
-        out = with_statistics(out, name, rng)
+    if name == "sharp hessian":
+        out = sharpened(out, rng)
     if not scaled:
         return out
     return dataclasses.replace(out, feature_names=NAMES, **SCALING)
 
 
-def with_statistics(plain, name, rng):
-    """Return the report with a noisy Hessian, and a gradient, of made-up rows."""
-    d = len(plain.theta)
-    rows, noise = rng.normal(0, 0.2, (500, d)), rng.normal(0, SCALES[name], (d, d))
-    matrix = rows.T @ rows / 4 + plain.alpha * np.eye(d) + (noise + noise.T) / 2
-
-    def statistic(values):
-        return ReleasedStatistic(
-            values=tuple(values),
-            scale=SCALES[name],
-            smoothing_scale=2.0**-20,
-            smoothing_error=2.0**-24,
-            smoothing_step=2.0**-30,
-        )
-
-    gradient = statistic(rng.normal(size=d)) if name == "gradient" else None
-    return dataclasses.replace(
-        plain,
-        level=name.split()[-1],
-        hessian=statistic(matrix[np.tril_indices(d)]),
-        gradient=gradient,
-    )
+def sharpened(noisy, rng):
+    """Return the report with a Hessian that lies above the ridge, noise and all."""
+    d = len(noisy.theta)
+    rows = rng.normal(size=(500, d))
+    matrix = rows.T @ rows + noisy.alpha * np.eye(d)
+    values = tuple(matrix[np.tril_indices(d)])
+    sharp = dataclasses.replace(noisy.hessian, values=values, scale=0.01)
+    return dataclasses.replace(noisy, hessian=sharp)
 
 
 def people(size, seed=1):

@@ -6,8 +6,8 @@ const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
 function rangeText({ min = null, max = null }) {
   if (min !== null && max !== null) return `from ${min} to ${max}`;
-  if (min !== null) return `of at least ${min}`;
-  return max === null ? "" : `of at most ${max}`;
+  if (min !== null) return `at least ${min}`;
+  return max === null ? "" : `at most ${max}`;
 }
 
 function hintText(question) {
@@ -114,7 +114,8 @@ class Field {
   typed() {
     const text = this.control.value.trim().replace("\u2212", "-");
     const range = rangeText(this.question);
-    const wanted = `Enter a number${range && ` ${range}`}`;
+    const joined = range.startsWith("at") ? ` of ${range}` : range && ` ${range}`;
+    const wanted = `Enter a number${joined}`;
     if (text === "") return { message: `${wanted}.` };
     if (!NUMBER.test(text) || !Number.isFinite(Number(text))) {
       return { message: `${wanted}, with digits and a point only, such as 1234.5.` };
