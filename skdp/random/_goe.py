@@ -188,7 +188,7 @@ class GOE:
         Returns
         -------
         float
-            Rounded up, by about 1e-11.
+            Rounded up, by about 1e-11; near the lower end, to about 1e-9.
 
         Raises
         ------

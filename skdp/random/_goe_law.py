@@ -39,17 +39,18 @@ _UP = 1e-11
 
 def _hermite(n: int, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return h and H for degrees below ``n``, shape (n, x.size) each."""
-    h, H = np.zeros((n + 1, x.size)), np.zeros((n + 1, x.size))
-    h[0] = math.pi**-0.25 * np.exp(-0.5 * x * x)
-    h[1] = math.sqrt(2.0) * x * h[0]
-    H[0] = math.pi**-0.25 * math.sqrt(2.0 * math.pi) * ndtr(x)
-    H[1] = -math.sqrt(2.0) * h[0]
-    for i in range(1, n):
-        h[i + 1] = (math.sqrt(2.0) * x * h[i] - math.sqrt(i) * h[i - 1]) / math.sqrt(
-            i + 1
-        )
-        H[i + 1] = (math.sqrt(i) * H[i - 1] - math.sqrt(2.0) * h[i]) / math.sqrt(i + 1)
-    return h[:n], H[:n]
+    both = np.zeros((max(n, 2), 2, x.size))
+    both[0, 0] = math.pi**-0.25 * np.exp(-0.5 * x * x)
+    both[0, 1] = math.pi**-0.25 * math.sqrt(2.0 * math.pi) * ndtr(x)
+    # sqrt(i+1) times the next h, H is sqrt(2) (x, -1) h less sqrt(i) (1, -1) times the
+    # last but one
+    ahead = math.sqrt(2.0) * np.stack([x, np.full(x.size, -1.0)])
+    back = np.array([[-1.0], [1.0]])
+    both[1] = ahead * both[0, 0]
+    for i in range(1, n - 1):
+        after = ahead * both[i, 0] + math.sqrt(i) * back * both[i - 1]
+        both[i + 1] = after / math.sqrt(i + 1)
+    return both[:n, 0], both[:n, 1]
 
 
 def _skew_products(n: int) -> FloatArray:
@@ -142,8 +143,11 @@ def tail_quantile(n: int, z: float) -> float:
     deepest = _deepest_normal(n)
     if z >= deepest:
         return _DEEPEST + (z - deepest)
-    # the mean is at most sqrt(2 n), and z grows at least as fast as t
-    high = min(math.sqrt(2.0 * n) + max(z, 0.0) + 2.0, _DEEPEST)
-    low = high - (_normal(n, high) - z) - 1e-3
-    root = brentq(lambda t: _normal(n, t) - z, low, high, xtol=1e-12, rtol=1e-14)
+    # a point near by; z grows at least as fast as t, so the root is no farther from it
+    # in t than in z
+    near = math.sqrt(2.0 * n) + 0.9 * (z - 1.0) / n ** (1 / 6)
+    near = min(near, _DEEPEST)
+    gap = z - _normal(n, near)
+    ends = sorted((near, min(near + gap + math.copysign(1e-3, gap), _DEEPEST)))
+    root = brentq(lambda t: _normal(n, t) - z, *ends, xtol=1e-12, rtol=1e-14)
     return float(root) + _UP
