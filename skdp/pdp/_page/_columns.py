@@ -35,6 +35,19 @@ class ColumnDescription(TypedDict, total=False):
         The answers to choose from. To numbers: the value each stands for in the column
         that is described. To names: the one-hot column each stands for, which gets 1
         while the others of the question get 0; None is an answer without a column.
+        For the label, under ``"y"``, to the declared labels.
+
+    Examples
+    --------
+    >>> from skdp.pdp import ColumnDescription
+    >>> schema = {
+    ...     "age": ColumnDescription(label="Age", unit="years", min=18, max=100),
+    ...     "home": {"label": "Home", "categories": {"rented": "rent", "owned": "own"}},
+    ...     "smoker": {"label": "Do you smoke?", "categories": {"no": 0, "yes": 1}},
+    ...     "y": {"label": "Are you ill?", "categories": {"no": "well", "yes": "ill"}},
+    ... }
+    >>> schema["age"]["unit"]
+    'years'
     """
 
     label: str
