@@ -148,6 +148,6 @@ def tail_quantile(n: int, z: float) -> float:
     near = math.sqrt(2.0 * n) + 0.9 * (z - 1.0) / n ** (1 / 6)
     near = min(near, _DEEPEST)
     gap = z - _normal(n, near)
-    ends = sorted((near, min(near + gap + math.copysign(1e-3, gap), _DEEPEST)))
-    root = brentq(lambda t: _normal(n, t) - z, *ends, xtol=1e-12, rtol=1e-14)
+    far = min(near + gap + math.copysign(1e-3, gap), _DEEPEST)
+    root = brentq(lambda t: _normal(n, t) - z, near, far, xtol=1e-12, rtol=1e-14)
     return float(root) + _UP
