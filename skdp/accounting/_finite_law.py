@@ -74,8 +74,8 @@ class FiniteLaw:
         j = np.searchsorted(self.losses, epsilon)
         beyond = j == self.losses.size
         j = np.where(beyond, 0, j)
-        rest = np.exp(np.minimum(epsilon - self.losses[j], 0.0))
-        inside = rest * self._at_losses[j] + (1.0 - rest) * self._above[j]
+        gap = np.minimum(epsilon - self.losses[j], 0.0)
+        inside = np.exp(gap) * self._at_losses[j] - np.expm1(gap) * self._above[j]
         return np.where(beyond, 0.0, inside)
 
     def smoothed(self, epsilon: FloatArray, rho: float) -> FloatArray:

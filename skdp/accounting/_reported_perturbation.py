@@ -50,8 +50,10 @@ def _spread(start: float, step: float, bulk: float, growth: float) -> FloatArray
     return np.concatenate([nodes, beyond[1:]])
 
 
-#: Values that stand for w: the chords add 0.1 % to delta around 1e-6.
-_SLOPE_NODES = _spread(-8.0, 0.08, 6.0, 1.03)
+#: Values that stand for w: the chords add 0.1 % to delta down to 1e-13.
+_SLOPE_NODES = np.concatenate(
+    [np.arange(-8.0, -2.0, 0.2), _spread(-2.0, 0.08, 7.5, 1.03)]
+)
 #: Values that stand for w3, on which less depends.
 _CURVATURE_NODES = np.concatenate(
     [np.arange(-3.0, 6.0, 0.3), np.geomspace(6.0, _FAR, 17)]
