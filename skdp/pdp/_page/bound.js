@@ -28,7 +28,7 @@ function projectedRow(report, raw) {
 }
 
 /* The smaller of the two, and the limit where the value is no number. */
-const atMost = (limit, value) => (value < limit ? value : limit);
+const capped = (limit, value) => (value < limit ? value : limit);
 
 const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
 
@@ -56,8 +56,8 @@ function lossBound(report, bound, raw, sign) {
   const t = dot(row, report.theta);
   const grow = Math.exp(bound.margin_shift * q);
   const slope = sigmoid(-sign * t);
-  const p = atMost(bound.steepest, slope * grow);
-  const h = atMost(bound.roundest, slope * (1 - slope) * grow);
+  const p = capped(bound.steepest, slope * grow);
+  const h = capped(bound.roundest, slope * (1 - slope) * grow);
   const m = Math.hypot(
     (p * q) / bound.noise_scale,
     (h * q * q) / (bound.hessian_scale ?? Infinity),
@@ -74,6 +74,6 @@ function lossBound(report, bound, raw, sign) {
     rounding: counts * bound.constant,
   };
   const sum = parts.volume + parts.noise + parts.rounding;
-  const loss = atMost(bound.ceiling ?? Infinity, sum);
+  const loss = capped(bound.ceiling ?? Infinity, sum);
   return { loss, parts, q, t, p, h, m, v };
 }

@@ -179,12 +179,12 @@ function method(report, bound, result) {
     ...(gaussian ? [["Quantile of the noise: z", bound.slope]] : []),
   ];
   const sum = Object.entries(result.parts).map(([name, value]) => [parts[name], value]);
-  const capped = bound.ceiling !== null && result.loss === bound.ceiling;
+  const isCapped = bound.ceiling !== null && result.loss === bound.ceiling;
   const inText = (rows) => rows.map(([name, value]) => [name, digits(value)]);
   return [
     table("From your answers", ["Number", "Value"], inText(values)),
     table("The bound is a sum", ["Part", "Privacy loss"], inText(sum), [
-      capped ? "Your bound: the worst case, which is less" : "Your bound",
+      isCapped ? "Your bound: the worst case, which is less" : "Your bound",
       make("span", { id: "exact" }, digits(result.loss)),
     ]),
   ];
