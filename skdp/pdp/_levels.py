@@ -28,18 +28,13 @@ __all__ = ["Of", "coefficients_bound", "everything_bound", "joint_radius"]
 
 Of = Literal["everything", "coefficients"]
 
-#: Shares of rho: the noise of theta and of the statistics, the norm of the noise of the
-#: Hessian, theta's lattice noise, the loss of all lattice steps, the lattice noise of
-#: the Hessian, and what is small: the gradient's lattice noise, or the change of a
-#: slope between the ideal and the published point.
-_NOISE, _MATRIX, _MARGIN, _LATTICE, _ENTRIES, _SMALL = (
-    0.45,
-    0.45,
-    0.03,
-    0.03,
-    0.03,
-    0.01,
-)
+#: Shares of rho: the noise of theta and of the statistics, the spectrum of the noise of
+#: the Hessian (it matters for leverages alone, and its quantile grows slowly), ...
+_NOISE, _MATRIX = 0.8, 0.1
+#: ... theta's lattice noise, the loss of all lattice steps, the Hessian's lattice noise,
+#: and what is small: the gradient's lattice noise, or the change of a slope between the
+#: ideal and the published point.
+_MARGIN, _LATTICE, _ENTRIES, _SMALL = 0.03, 0.03, 0.03, 0.01
 #: Beyond this exponent of a change of curvature, the ridge alone bounds leverages.
 _LARGEST_EXPONENT = 300.0
 
@@ -135,16 +130,19 @@ def everything_bound(
     """
     of = _Release(mechanism, hessian, rho=rho, two_sided=simultaneous)
     sides = 2 if kind == "either" else 1
-    slope = joint_radius(_NOISE * rho / sides)
-    if simultaneous:
-        slope = math.hypot(of.direction_quantile(1, _NOISE, whole=True), of.t)
-    scale, steps = of.sigma, [mechanism.smoothing, hessian.step]
+    scale, steps, change = of.sigma, [mechanism.smoothing, hessian.step], 0.0
     if gradient is not None:
-        # slopes at the ideal and at the published point are not quite the same
-        change = of.direction_quantile(2, _SMALL, whole=simultaneous)
-        slope += mechanism.radius * of.reach * change
         scale = 1.0 / math.hypot(1.0 / scale, 1.0 / gradient.scale)
         steps.append(gradient.step)
+        # slopes at the ideal and at the published point are not quite the same
+        change = of.direction_quantile(2, _SMALL, whole=simultaneous)
+    if simultaneous:
+        slope = math.hypot(of.direction_quantile(1, _NOISE, whole=True), of.t)
+    else:
+        # the curvature p (1 - p) is below the slope p: the arc is short
+        steep = of.inflation * mechanism.radius * scale / hessian.scale
+        slope = joint_radius(_NOISE * rho / sides, math.atan(steep))
+    slope += mechanism.radius * of.reach * change
     return PublishedBound(
         noise_scale=scale,
         hessian_scale=hessian.scale,
@@ -188,16 +186,18 @@ def coefficients_bound(
 
 
 @lru_cache(maxsize=256)
-def joint_radius(q: float) -> float:
-    r"""Return r with :math:`e^{-r^2/2}/4 + \Phi(-r) = q`, rounded up.
+def joint_radius(q: float, angle: float = math.pi / 2) -> float:
+    r"""Return r with :math:`e^{-r^2/2} \text{angle}/2\pi + \Phi(-r) = q`, rounded up.
 
-    The probability that two independent normal variables, weighted by any numbers
-    >= 0 whose squares sum to one, add up to more than r for some weights.
+    The probability that two independent normal variables, weighted by the coordinates
+    of some unit vector on an arc, add up to more than r.
 
     Parameters
     ----------
     q : float
-        Within (0, 0.75).
+        Within (0, 0.5].
+    angle : float, default=pi/2
+        Length of the arc, from 0 to pi.
 
     Returns
     -------
@@ -209,10 +209,9 @@ def joint_radius(q: float) -> float:
     >>> round(joint_radius(1e-6), 4)
     5.039
     """
-    log_q = math.log(q)
+    log_q, log_arc = math.log(q), math.log(max(angle, 1e-300) / (2 * math.pi))
 
     def excess(r: float) -> float:
-        arc = -0.5 * r * r - math.log(4.0)
-        return float(np.logaddexp(arc, log_ndtr(-r))) - log_q
+        return float(np.logaddexp(log_arc - r * r / 2, log_ndtr(-r))) - log_q
 
-    return float(brentq(excess, 0.0, 60.0, xtol=1e-13)) + 1e-12
+    return float(brentq(excess, -1e-9, 60.0, xtol=1e-13)) + 1e-12
