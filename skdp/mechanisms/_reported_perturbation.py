@@ -52,6 +52,8 @@ _SHARE = 0.05
 _STEP_SHARE = 0.25
 #: The noise grows by less than this factor when statistics share the target.
 _GROWTH = 1.25
+#: Coefficients with this part of their mu cost next to nothing.
+_NEXT_TO_NOTHING = 2.0**-20
 #: Lattice noise stays within so many scales but with probability below 1e-313.
 _WIDTHS = 38.0
 #: Share of a statistic's noise variance that hides the move from theta* to theta.
@@ -191,7 +193,8 @@ class ReportedObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
         Raises
         ------
         ValueError
-            If delta is 0, the relation is replace-one, or a number is out of range.
+            If delta is 0, the relation is replace-one, a number is out of range, or the
+            target is too small for a report (epsilon = 1e-6 and delta = 1e-200).
 
         Examples
         --------
@@ -487,6 +490,12 @@ def _statistics(
 @lru_cache(maxsize=1024)
 def _shared_mu(draft: ReportedPerturbationDP, epsilon: float, delta: float) -> float:
     """Return the largest ``mu`` of the coefficients with which the whole is safe."""
+    if replace(draft, mu=_NEXT_TO_NOTHING * draft.mu).delta(epsilon) > delta:
+        raise ValueError(
+            f"epsilon and delta leave nothing for the coefficients, got {epsilon!r} and "
+            f"{delta!r}: the statistics and the lattice steps alone cost more. Allowed: "
+            "larger ones. Release the coefficients alone, with ObjectivePerturbation."
+        )
     return largest_mu(lambda mu: replace(draft, mu=mu), epsilon, delta)
 
 
