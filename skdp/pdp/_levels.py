@@ -31,9 +31,9 @@ Of = Literal["everything", "coefficients"]
 #: Shares of rho: the noise of theta and of the statistics, the spectrum of the noise of
 #: the Hessian (it matters for leverages alone, and its quantile grows slowly), ...
 _NOISE, _MATRIX = 0.8, 0.1
-#: ... theta's lattice noise, the loss of all lattice steps, the Hessian's lattice noise,
-#: and what is small: the gradient's lattice noise, or the change of a slope between the
-#: ideal and the published point.
+#: ... theta's lattice noise, the loss of all lattice steps, the lattice noise of the
+#: Hessian, and what is small: the gradient's lattice noise, or the change of a slope
+#: between the ideal and the published point.
 _MARGIN, _LATTICE, _ENTRIES, _SMALL = 0.03, 0.03, 0.03, 0.01
 #: Beyond this exponent of a change of curvature, the ridge alone bounds leverages.
 _LARGEST_EXPONENT = 300.0

@@ -104,7 +104,7 @@ def _columns(
         X = _by_name(X, names)
     if not _is_numeric_frame(X):
         X = check_array(
-            X,
+            _no_text(X),
             accept_sparse="csr",
             dtype="numeric",
             ensure_all_finite=False,
@@ -116,6 +116,19 @@ def _columns(
             f"X does not hold the features of the release, got {X.shape[1]} columns. "
             f"Allowed: {n_features}. Pass the columns in the order of the release, or "
             "a data frame with its names."
+        )
+    return X
+
+
+def _no_text(X: MatrixLike) -> MatrixLike:
+    """Refuse an array of text, which a single word makes of a list of numbers."""
+    if hasattr(X, "dtypes") or hasattr(X, "tocsr"):
+        return X
+    X = np.asarray(X)
+    if X.dtype.kind in "US":
+        raise ValueError(
+            "X does not hold real numbers, got text. Allowed: one number a feature. "
+            "Encode text before, or correct the entry."
         )
     return X
 
