@@ -15,7 +15,7 @@ from skdp.mechanisms import (
     ReportedObjectivePerturbation,
 )
 from skdp.pdp import PublishedReport, ReleasedStatistic
-from skdp.pdp._report import LEVELS
+from skdp.pdp._report_fields import LEVELS
 from skdp.random._symmetric import lower_triangle
 from skdp.rows import L2Ball
 

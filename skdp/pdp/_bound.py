@@ -84,16 +84,16 @@ class PublishedBound:
     def __call__(self, terms: MarginTerms) -> FloatArray:
         """Return the bound for each row of a block, 0 for rows of weight zero."""
         norm = np.sqrt(terms.squared_norm)
-        # e^xi overflows only when the noise dwarfs everything: fmin takes the bound
-        # that holds at any margin, also where infinity times zero is no number
+        # numbers leave the range of floats only when the noise dwarfs everything: fmin
+        # takes the bound that holds at any margin, and what is no number is no bound
         with np.errstate(over="ignore", invalid="ignore"):
             grow = np.exp(self.margin_shift * norm)
             p = np.fmin(self.steepest, np.abs(terms.slope) * grow)
             h = np.fmin(self.roundest, terms.curvature * grow)
-        loss = self._noise_part(terms, norm, p, h) + self.constant
-        if self.has_jacobian:
-            loss += self._jacobian(terms, h)
-        np.minimum(loss, self.ceiling, out=loss)
+            loss = self._noise_part(terms, norm, p, h) + self.constant
+            if self.has_jacobian:
+                loss += self._jacobian(terms, h)
+        np.fmin(loss, self.ceiling, out=loss)
         # a row of weight zero is no part of the objective
         return np.where(terms.declared, loss, 0.0)
 

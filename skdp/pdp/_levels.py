@@ -172,14 +172,14 @@ def coefficients_bound(
     }
     if gradient is None or of.is_far:
         return PublishedBound(slope=z, **numbers)
-    weight = of.sigma**2 / (of.sigma**2 + gradient.scale**2)
+    weight = 1.0 / (1.0 + (gradient.scale / of.sigma) * (gradient.scale / of.sigma))
     # between the two points the gradient changes by the curvature, times the way
     blur = of.steepest_curvature() * of.reach
     blur += step_reach(gradient.step, of.norm_tail(of.d, _SMALL))
     side = {"member": 1.0, "non-member": -1.0, "either": 0.0}[kind]
     return EstimatedBound(
         slope=z * math.sqrt(1.0 - weight) + weight * blur / of.sigma,
-        estimate=weight / of.sigma**2 * np.array(gradient.values),
+        estimate=weight / of.sigma * (np.array(gradient.values) / of.sigma),
         side=side,
         **numbers,
     )

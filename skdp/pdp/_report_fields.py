@@ -1,171 +1,281 @@
-"""What each field of a published report may hold, and how it is said in JSON.
+"""The fields of a published report: checked when made, exact as JSON."""
 
-A report comes from anywhere: every number is checked before it is computed with. No
-value is quoted in an error, only its type and what is allowed.
-"""
-
-import json
-import math
-from collections.abc import Iterable, Mapping
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, Self
 
 import numpy as np
 
-__all__ = [
-    "bad_field",
-    "check_choice_field",
-    "check_keys",
-    "check_labels",
-    "check_names",
-    "check_number",
-    "check_numbers",
-    "read_record",
-    "write_record",
-]
+from skdp.accounting import Adjacency, Guarantee
+from skdp.losses import LogisticLoss, Loss
+from skdp.mechanisms import (
+    GaussianNoise,
+    KNormNoise,
+    LatticeSmoothing,
+    ObjectivePerturbation,
+)
+from skdp.mechanisms._smoothing import LatticeLaw
+from skdp.pdp._people import ColumnScaling
+from skdp.pdp._report_checks import (
+    LARGEST,
+    LEAST,
+    bad_field,
+    check_choice_field,
+    check_keys,
+    check_labels,
+    check_names,
+    check_number,
+    check_numbers,
+    read_record,
+    write_record,
+)
+from skdp.pdp._statistic import ReleasedStatistic
+from skdp.random._symmetric import triangle_size
+from skdp.rows import L2Ball
 
-_REMEDY = "Take the report as its maker wrote it, whole and unchanged."
+__all__ = ["LEVELS", "SCHEMA", "ReportFields"]
 
-
-def bad_field(name: str, what: str, allowed: str) -> ValueError:
-    """Return the error about one field of a report."""
-    return ValueError(
-        f"the field {name!r} of the report {what}. Allowed: {allowed}. {_REMEDY}"
-    )
-
-
-def check_number(name: str, value: object, *, least: float, most: float) -> float:
-    """Return a finite number within a range as a float."""
-    allowed = f"a finite number from {least:g} to {most:g}"
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise bad_field(name, f"is no number, got {type(value).__name__}", allowed)
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not (math.isfinite(number) and least <= number <= most):
-        raise bad_field(name, "is out of range", allowed)
-    return number
-
-
-def check_numbers(
-    name: str, values: object, size: int, *, positive: bool = False
-) -> tuple[float, ...]:
-    """Return finite numbers, ``size`` of them."""
-    kind = "positive numbers" if positive else "finite numbers"
-    allowed = f"a list of {size} {kind}"
-    if isinstance(values, np.ndarray):
-        values = values.tolist()
-    if not isinstance(values, list | tuple):
-        raise bad_field(name, f"is no list, got {type(values).__name__}", allowed)
-    if len(values) != size:
-        raise bad_field(name, f"has length {len(values)}", allowed)
-    least = 5e-324 if positive else -math.inf
-    return tuple(check_number(name, v, least=least, most=math.inf) for v in values)
-
-
-def check_choice_field(name: str, value: object, choices: Iterable[str]) -> str:
-    """Return one of the words."""
-    words = list(choices)
-    if not isinstance(value, str) or value not in words:
-        got = f"is not one of the words it may be, got {type(value).__name__}"
-        raise bad_field(name, got, ", ".join(map(repr, words)))
-    return value
+#: The version of the fields; another one is refused, never guessed at.
+SCHEMA = "skdp.report/1"
+#: What a report is computed from, from the least to the most that is released.
+LEVELS = ("data-independent", "hessian", "gradient")
+#: Losses by the name under which a report speaks of them.
+_LOSSES: dict[str, type[Loss]] = {"logistic": LogisticLoss}
+#: The largest float below one.
+_BELOW_ONE = 1.0 - 2.0**-53
+#: Numbers of a report and where they lie.
+_RANGES = {
+    "epsilon": (0.0, 1e9),
+    "delta": (0.0, _BELOW_ONE),
+    "data_norm": (1e-100, 1e100),
+    "intercept_scaling": (0.0, 1e100),
+    "alpha": (LEAST, LARGEST),
+    "noise_scale": (LEAST, LARGEST),
+    "gradient_tol": (LEAST, LARGEST),
+    "smoothing_scale": (LEAST, LARGEST),
+    "smoothing_error": (LEAST, LARGEST),
+    "smoothing_step": (LEAST, LARGEST),
+}
+_STATISTICS = ("hessian", "gradient")
+_SCALING = ("column_lower", "column_upper", "column_shift", "column_scale")
 
 
-def check_names(name: str, values: object, size: int) -> tuple[str, ...]:
-    """Return different names, one a column."""
-    allowed = f"{size} different names"
-    if not isinstance(values, list | tuple | np.ndarray):
-        raise bad_field(name, f"is no list, got {type(values).__name__}", allowed)
-    names = tuple(str(v) if isinstance(v, str) else v for v in values)
-    if not all(isinstance(v, str) for v in names) or len(set(names)) != size:
-        raise bad_field(name, "does not name each column once", allowed)
-    if len(names) != size:
-        raise bad_field(name, f"has length {len(names)}", allowed)
-    return names
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReportFields:
+    """What :class:`skdp.pdp.PublishedReport` holds; see there."""
 
+    schema: str = SCHEMA
+    level: str = LEVELS[0]
+    loss_name: str = "logistic"
+    loss_params: tuple[tuple[str, float], ...] = ()
+    adjacency: str
+    epsilon: float
+    delta: float
+    rho: float | None
+    data_norm: float
+    intercept_scaling: float
+    column_lower: tuple[float, ...] | None = None
+    column_upper: tuple[float, ...] | None = None
+    column_shift: tuple[float, ...] | None = None
+    column_scale: tuple[float, ...] | None = None
+    feature_names: tuple[str, ...] | None = None
+    classes: tuple[Any, ...]
+    alpha: float
+    noise: str
+    noise_scale: float
+    gradient_tol: float
+    smoothing_scale: float
+    smoothing_error: float
+    smoothing_step: float
+    theta: tuple[float, ...]
+    hessian: ReleasedStatistic | None = None
+    gradient: ReleasedStatistic | None = None
 
-def check_labels(name: str, values: object) -> tuple[Any, ...]:
-    """Return one or two different labels of one kind, in sorted order."""
-    allowed = "one or two different labels of one kind, in sorted order"
-    if isinstance(values, np.ndarray):
-        values = values.tolist()
-    if not isinstance(values, list | tuple) or not 1 <= len(values) <= 2:
-        raise bad_field(name, "is no list of one or two labels", allowed)
-    if any(isinstance(v, float) and not math.isfinite(v) for v in values):
-        raise bad_field(name, "holds a label that is not finite", allowed)
-    if len({isinstance(v, str) for v in values}) > 1 or None in values:
-        raise bad_field(name, "holds labels of different kinds", allowed)
-    if len(values) == 2 and not values[0] < values[1]:
-        raise bad_field(name, "does not hold its labels in order", allowed)
-    return tuple(values)
+    def __post_init__(self) -> None:
+        """Refuse fields that are out of range or contradict each other."""
+        self._check_words()
+        for name, (least, most) in _RANGES.items():
+            value = getattr(self, name)
+            self._set(name, check_number(name, value, least=least, most=most))
+        self._check_rho()
+        if not isinstance(self.theta, list | tuple | np.ndarray):
+            self._set("theta", check_numbers("theta", self.theta, 1))
+        self._set("theta", check_numbers("theta", self.theta, max(1, len(self.theta))))
+        if self.n_features < 1:
+            raise bad_field("theta", "holds no feature", "one number a coefficient")
+        self._check_columns()
+        self._check_statistics()
+        self._set("classes", check_labels("classes", self.classes))
+        try:
+            self._costs()
+        except (ValueError, OverflowError) as error:
+            raise ValueError(
+                f"the fields of the report contradict each other: {error}. Take the "
+                "report as its maker wrote it."
+            ) from error
 
+    def _costs(self) -> list[Guarantee]:
+        """Return the cost of each part; a part refuses numbers that do not fit."""
+        statistics = (self.hessian, self.gradient)
+        steps = (part.step for part in statistics if part is not None)
+        return [part.guarantee for part in (self._mechanism(), *steps)]
 
-def check_keys(name: str, record: object, keys: Iterable[str]) -> dict[str, Any]:
-    """Return a record that has these keys and no others."""
-    expected = list(keys)
-    allowed = f"a record of {', '.join(expected)}"
-    if not isinstance(record, Mapping):
-        raise bad_field(name, f"is no record, got {type(record).__name__}", allowed)
-    for key in expected:
-        if key not in record:
-            raise bad_field(key, "is missing", allowed)
-    extra = len(record) - len(expected)
-    if extra:
-        what = f"holds {extra} field{'s' * (extra > 1)} that no report has"
-        raise bad_field(name, what, allowed)
-    return dict(record)
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
 
+    def _check_words(self) -> None:
+        words = {
+            "schema": (SCHEMA,),
+            "level": LEVELS,
+            "adjacency": [relation.value for relation in Adjacency],
+            "noise": ("gaussian", "k-norm"),
+        }
+        for name, choices in words.items():
+            value = check_choice_field(name, getattr(self, name), choices)
+            self._set(name, value)
+        check_choice_field("loss", self.loss_name, _LOSSES)
+        if self.loss_params != ():
+            raise bad_field("loss_params", "is not that of the loss", "no parameters")
 
-def write_record(record: Mapping[str, Any]) -> str:
-    """Return JSON in which each float reads back as the same float."""
-    for label in record["classes"]:
-        if not isinstance(label, str | bool | int | float):
+    def _check_rho(self) -> None:
+        gaussian = self.noise == "gaussian"
+        if gaussian != (self.delta > 0.0):
+            raise bad_field("delta", "does not go with the noise", "0 for k-norm noise")
+        if gaussian:
+            rho = check_number("rho", self.rho, least=1e-300, most=_BELOW_ONE)
+            self._set("rho", rho)
+        elif self.rho is not None:
             raise bad_field(
-                "classes",
-                f"holds labels that JSON has no word for: {type(label).__name__}",
-                "text, whole numbers, floats, or booleans",
+                "rho", "does not go with the noise", "null for k-norm noise"
             )
-    return json.dumps(record, allow_nan=False, ensure_ascii=False, indent=1)
 
+    def _check_columns(self) -> None:
+        given = [getattr(self, name) is not None for name in _SCALING]
+        if any(given):
+            for name in _SCALING:
+                numbers = check_numbers(
+                    name,
+                    getattr(self, name),
+                    self.n_features,
+                    positive=name == "column_scale",
+                )
+                self._set(name, numbers)
+            lower, upper = np.array(self.column_lower), np.array(self.column_upper)
+            if (lower > upper).any():
+                raise bad_field("column_lower", "is above column_upper", "at most it")
+        if self.feature_names is not None:
+            names = check_names("feature_names", self.feature_names, self.n_features)
+            self._set("feature_names", names)
 
-def read_record(text: str) -> dict[str, Any]:
-    """Read JSON strictly: one record, each key once, no numbers that are none."""
-    if not isinstance(text, str):
-        raise TypeError(
-            f"text must be a string, got {type(text).__name__}. Allowed: what to_json "
-            "returned. Pass the contents of the file, not its name."
+    def _check_statistics(self) -> None:
+        d = len(self.theta)
+        # a field, how many numbers it holds, and the first level that releases it
+        for name, size, first in (
+            ("hessian", triangle_size(d), "hessian"),
+            ("gradient", d, "gradient"),
+        ):
+            statistic = getattr(self, name)
+            if LEVELS.index(self.level) < LEVELS.index(first):
+                if statistic is not None:
+                    raise bad_field(name, "goes with another level", "null")
+            elif not isinstance(statistic, ReleasedStatistic):
+                raise bad_field(name, "is missing", "a noisy statistic")
+            else:
+                check_numbers(f"{name}.values", statistic.values, size)
+        add_remove = self.adjacency == Adjacency.ADD_REMOVE.value
+        if self.hessian is not None and not (self.noise == "gaussian" and add_remove):
+            what = "goes with Gaussian noise and add-remove alone"
+            raise bad_field("level", what, repr(LEVELS[0]))
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns that a row has."""
+        return len(self.theta) - (self.intercept_scaling > 0.0)
+
+    def _ball(self) -> L2Ball:
+        return L2Ball(self.data_norm, self.intercept_scaling)
+
+    def _scaling(self) -> ColumnScaling | None:
+        if self.column_scale is None:
+            return None
+        return ColumnScaling(*(np.array(getattr(self, name)) for name in _SCALING))
+
+    def _mechanism(self) -> ObjectivePerturbation:
+        """Return the mechanism that made the release, from its public constants."""
+        gaussian = self.noise == "gaussian"
+        adjacency = Adjacency(self.adjacency)
+        return ObjectivePerturbation(
+            radius=self._ball().radius,
+            n_coefficients=len(self.theta),
+            alpha=self.alpha,
+            noise_law=(GaussianNoise if gaussian else KNormNoise)(self.noise_scale),
+            smoothing=LatticeSmoothing(
+                law=LatticeLaw.GAUSSIAN if gaussian else LatticeLaw.LAPLACE,
+                error=self.smoothing_error,
+                n_features=len(self.theta),
+                grid=self.smoothing_step,
+                # the step is a power of two: nothing is rounded
+                multiple=self.smoothing_scale / self.smoothing_step,
+                adjacency=adjacency,
+            ),
+            adjacency=adjacency,
         )
-    try:
-        record = json.loads(
-            text, object_pairs_hook=_each_key_once, parse_constant=_no_number
-        )
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise ValueError(
-            "the text is not a whole JSON document. Allowed: what to_json returned. "
-            f"It may have been cut off. {_REMEDY}"
-        ) from error
-    if not isinstance(record, dict):
-        raise ValueError(
-            f"the text is not a report, got a JSON {type(record).__name__}. Allowed: "
-            f"what to_json returned. {_REMEDY}"
-        )
-    return record
+
+    def to_json(self) -> str:
+        """Return the report as JSON, each float exact.
+
+        Returns
+        -------
+        str
+            One JSON object; :meth:`from_json` rebuilds an equal report.
+
+        Raises
+        ------
+        ValueError
+            If the labels are of a kind that JSON cannot hold.
+        """
+        record = {_key(name): getattr(self, name) for name in _FIELDS}
+        record["loss_params"] = dict(self.loss_params)
+        for name in _STATISTICS:
+            if record[name] is not None:
+                record[name] = record[name].to_record()
+        return write_record(record)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Rebuild the report that :meth:`to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+            The JSON text.
+
+        Returns
+        -------
+        report : PublishedReport
+            Equal to the original.
+
+        Raises
+        ------
+        ValueError
+            If the text is cut off, of another schema, has a field too few or too many,
+            or a field holds what it may not; the message names the field.
+        """
+        record = read_record(text)
+        check_choice_field("schema", record.get("schema"), [SCHEMA])
+        record = check_keys("report", record, map(_key, _FIELDS))
+        parameters = check_keys("loss_params", record["loss_params"], ())
+        values = {name: record[_key(name)] for name in _FIELDS}
+        values["loss_params"] = tuple(parameters.items())
+        for name in _STATISTICS:
+            if values[name] is not None:
+                values[name] = ReleasedStatistic.from_record(name, values[name])
+        return cls(**values)
 
 
-def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise bad_field(twice, "stands there twice", "each field once")
-    return record
+#: The fields in the order of JSON.
+_FIELDS = tuple(entry.name for entry in fields(ReportFields))
 
 
-def _no_number(word: str) -> float:
-    raise ValueError(
-        f"the report holds {word}, which is no number. Allowed: finite numbers. "
-        f"{_REMEDY}"
-    )
+def _key(name: str) -> str:
+    """Return the name of a field in JSON, where no method stands in its way."""
+    return "loss" if name == "loss_name" else name

@@ -1,6 +1,5 @@
 """A statistic released beside the coefficients: numbers and how noisy they are."""
 
-import math
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
@@ -9,7 +8,13 @@ import numpy as np
 from skdp._typing import FloatArray
 from skdp.mechanisms import LatticeSmoothing
 from skdp.mechanisms._smoothing import LatticeLaw
-from skdp.pdp._report_fields import check_keys, check_number, check_numbers
+from skdp.pdp._report_checks import (
+    LARGEST,
+    LEAST,
+    check_keys,
+    check_number,
+    check_numbers,
+)
 from skdp.random._symmetric import symmetric
 
 __all__ = ["ReleasedStatistic"]
@@ -50,7 +55,7 @@ class ReleasedStatistic:
         object.__setattr__(self, "values", check_numbers("values", self.values, size))
         for name in _SCALES:
             value = getattr(self, name)
-            number = check_number(name, value, least=5e-324, most=math.inf)
+            number = check_number(name, value, least=LEAST, most=LARGEST)
             object.__setattr__(self, name, number)
 
     @property

@@ -1,5 +1,6 @@
 """The published report: what it holds, how it travels, and what it refuses."""
 
+import contextlib
 import dataclasses
 import json
 import math
@@ -417,6 +418,28 @@ def test_fields_that_contradict_others_are_refused(path, value):
         ValueError, match=rf"{name}|contradict|gradient|level|hessian|feature"
     ):
         PublishedReport.from_json(changed(REPORTS["gradient"], **{path: value}))
+
+
+@every_report
+@pytest.mark.parametrize("value", [5e-324, 1e-200, 1e-20, 1e20, 1e200, 1.7e308])
+def test_numbers_of_any_size_are_refused_or_give_a_bound(report, value):
+    X, y = problem()
+    names = [name for name in FIELDS if isinstance(getattr(report, name, None), float)]
+    statistics = [name for name in LEVELS[1:] if getattr(report, name)]
+    paths = [*names, *(f"{a}__{b}" for a in statistics for b in STATISTIC[1:])]
+    others, lists = [], {"theta": 4} | {f"{name}__values": None for name in statistics}
+    for path in [*paths, *lists]:
+        changes = {path: value}
+        if path in lists:
+            size = lists[path] or len(getattr(report, path.split("__")[0]).values)
+            changes = {path: [value, -value] * (size // 2)}
+        with contextlib.suppress(ValueError):
+            other = PublishedReport.from_json(changed(report, **changes))
+            others.append((path, other))
+    for path, other in others:
+        for of in ("everything", "coefficients"):
+            loss = other.loss(X[:20], y[:20], of=of)
+            assert not np.isnan(loss).any(), path
 
 
 @every_report
