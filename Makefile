@@ -66,6 +66,7 @@ lint: $(VENV)/.lint
 bench: $(VENV)/.test
 	$(VENV)/bin/python benchmarks/frontier.py
 	$(VENV)/bin/python benchmarks/speed.py
+	$(VENV)/bin/python benchmarks/report_speed.py
 
 clean:
 	rm -rf $(VENV) $(LOWEST)

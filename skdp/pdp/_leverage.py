@@ -17,7 +17,7 @@ from skdp._typing import FloatArray
 
 __all__ = ["LeverageBound"]
 
-#: Odds w : (w_max - w) of the weights tried; twofold steps lose at most 6 %.
+#: Odds w : (w_max - w) of the weights tried; twofold steps lose about 3 %.
 _ODDS = 2.0 ** np.arange(-10, 9)
 
 

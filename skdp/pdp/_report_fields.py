@@ -116,8 +116,8 @@ class ReportFields:
     def _costs(self) -> list[Guarantee]:
         """Return the cost of each part; a part refuses numbers that do not fit."""
         statistics = (self.hessian, self.gradient)
-        steps = (part.step for part in statistics if part is not None)
-        return [part.guarantee for part in (self._mechanism(), *steps)]
+        steps = [part.step.guarantee for part in statistics if part is not None]
+        return [self._mechanism().guarantee, *steps]
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)

@@ -236,7 +236,7 @@ def test_the_mixture_bounds_leverages_and_the_spectral_maximum_does_not():
         check_leverages(spectral_maximum)
 
 
-def test_twofold_steps_of_the_odds_lose_at_most_six_per_cent():
+def test_twofold_steps_of_the_odds_lose_about_three_per_cent():
     rng = np.random.default_rng(1)
     shares = 1 / (1 + np.exp(-np.linspace(-7, 6, 500)))
     for d in (2, 6, 20):
@@ -246,7 +246,7 @@ def test_twofold_steps_of_the_odds_lose_at_most_six_per_cent():
         top = 1.0 if values[0] > 0 else 1 / (1 - values[0])
         mixed = 1 + top * shares[:, None] * (values - 1)
         best = (X**2 @ (1 / mixed).T).min(axis=1)
-        assert (bound(X @ bound.directions) <= 1.06 * best).all()
+        assert (bound(X @ bound.directions) <= 1.035 * best).all()
 
 
 def test_the_radius_of_a_quarter_circle_and_of_points():
