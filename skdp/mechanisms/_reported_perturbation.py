@@ -66,7 +66,7 @@ _SLOPE_CHANGE, _CURVATURE_CHANGE = 1.0 / 4, 1.0 / (6 * math.sqrt(3.0))
 class ReportedRelease(NamedTuple):
     """What a release consists of.
 
-    Attributes
+    Parameters
     ----------
     theta : ndarray of shape (n_coefficients,)
         Coefficients, the intercept's last.
