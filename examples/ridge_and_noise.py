@@ -5,9 +5,8 @@ makes published bounds on people's losses tighter: how much accuracy does it tak
 generated rows the error hardly moves over two decades of ridges up to epsilon = 1, and
 slowly at 10, where there is little noise to hide behind. The noise of the joint bound
 in place of that of Kifer, Smith & Thakurta (2012) nearly halves the error at epsilon =
-1. All fits of a draw share rows and the direction of the noise. After
-Redberg & Wang, "Privately publishable per-instance privacy" (2021),
-figure 2. Run it with::
+1. All fits of a draw share rows and the direction of the noise. After Redberg & Wang,
+"Privately publishable per-instance privacy" (2021), figure 2. Run it with::
 
     python examples/ridge_and_noise.py --repeats 20 --figure ridge_and_noise.png
 """

@@ -23,6 +23,10 @@ _PROMISE = "the promise to everybody"
 _N_BINS = 40
 #: Points in a cloud are small where they are many.
 _LEAST_AREA, _MOST_AREA, _WHOLE_AREA = 2.0, 25.0, 6000.0
+#: Points so many are stored as an image in a vector graphic.
+_MANY = 1000
+#: Lengths of rows within so many percent of the largest are not told apart.
+_SAME_LENGTH = 0.1
 #: Quantiles that stand for a group, from the least to the most exposed.
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -47,23 +51,28 @@ def draw_margins(display: "PdpLossDisplay", ax: Any) -> None:
     n = display.loss.size
     # the longest rows, which lose most, on top
     order = np.argsort(display.length)
+    length = 100.0 * display.length[order]
+    lengths_differ = length[-1] - length[0] > _SAME_LENGTH
+    color: dict[str, Any] = {"color": ACCENT}
+    if lengths_differ:
+        color = {"c": length, "cmap": "viridis_r"}
     cloud = ax.scatter(
         display.margin[order],
         display.loss[order],
-        c=100.0 * display.length[order],
         s=float(np.clip(_WHOLE_AREA / n, _LEAST_AREA, _MOST_AREA)),
-        cmap="viridis_r",
         linewidths=0,
-        rasterized=n > 1000,
+        rasterized=n > _MANY,
+        **color,
     )
     ax.axhline(display.epsilon, color=WORST, linestyle="--", label=_PROMISE)
     ax.axvline(0.0, color=SOFT, linewidth=0.8, zorder=0)
     ax.set(xlabel="margin (below 0 the model is wrong)", ylabel=_LOSS)
     ax.set_ylim(bottom=0.0)
     ax.legend(edgecolor="none", framealpha=0.85)
-    bar = ax.figure.colorbar(cloud, ax=ax, format="{x:.0f} %", pad=0.02)
-    bar.set_label("length of the row, of the largest")
-    bar.outline.set_visible(False)
+    if lengths_differ:
+        bar = ax.figure.colorbar(cloud, ax=ax, format="{x:.0f} %", pad=0.02)
+        bar.set_label("length of the row, of the largest")
+        bar.outline.set_visible(False)
 
 
 def draw_worst_case(display: "PdpLossDisplay", ax: Any) -> None:
