@@ -19,11 +19,12 @@ OLDEST := numpy==2.0.* scipy==1.13.* pandas==2.2.2 scikit-learn==1.6.0 \
 	opendp==0.12.* mpmath numpydoc==1.8.* pytest==8.2.* pytest-xdist==3.6.* \
 	pytest-randomly==3.15.* pytest-timeout==2.3.* pytest-cov==5.* hypothesis==6.100.*
 
-.PHONY: help demo test test-slow test-page test-lowest lint bench clean
+.PHONY: help demo test coverage test-slow test-page test-lowest lint bench clean
 
 help:
 	@echo "make demo         install the package and run examples/quickstart.py"
-	@echo "make test         run the default tests with coverage"
+	@echo "make test         run the default tests"
+	@echo "make coverage     run them with branch coverage; half as slow again"
 	@echo "make lint         check metadata, style, types, layers, spelling, dependencies"
 	@echo "make test-lowest  run the default tests on the oldest supported releases"
 	@echo "make test-slow    run the heavy audits"
@@ -35,6 +36,9 @@ demo: $(VENV)/.examples
 	$(VENV)/bin/python examples/quickstart.py
 
 test: $(VENV)/.test
+	$(VENV)/bin/python $(PYTEST)
+
+coverage: $(VENV)/.test
 	$(VENV)/bin/python $(PYTEST) --cov --cov-report=term
 
 test-slow: $(VENV)/.test

@@ -1,6 +1,7 @@
 """Synthetic data sets against noisy histograms: largest errors of queries, and time.
 
     OMP_NUM_THREADS=1 python benchmarks/synthetic_tables.py [--runs 200] [--large]
+    OMP_NUM_THREADS=1 python benchmarks/synthetic_tables.py --check  # 1 if not so
 
 First table: the exponential mechanism over synthetic data sets of a few points
 (``HalfspaceSynthesizer``), with both base measures, beside a noisy histogram at the
@@ -8,9 +9,13 @@ same epsilon; mean of the largest error over all halfspaces on skewed bits, and 
 bound that holds 19 times in 20. Second table: multiplicative weights (``MWEM``) beside
 a noisy histogram and the uniform law, largest error over random halfspace queries.
 Third: time of each, and of whole records from a trillion.
+
+With ``--check`` the exit status is 1 unless the histogram is more accurate than both
+base measures in every case, and all are within the bound.
 """
 
 import argparse
+import sys
 import time
 import warnings
 
@@ -68,6 +73,11 @@ def halfspace_row(case, n_runs, rng):
         row.append(largest_error(histogram.probabilities_, X, queries))
         errors.append(row)
     return *np.mean(errors, axis=0), made.accuracy_bound_
+
+
+def is_as_claimed(tuples, multisets, histogram, bound):
+    """Return whether the histogram is more accurate, and all are within the bound."""
+    return histogram < min(tuples, multisets) and max(tuples, multisets) < bound
 
 
 def random_halfspaces(k, rng):
@@ -135,13 +145,17 @@ def main():
     )
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--large", action="store_true", help="the slow cases too")
+    parser.add_argument("--check", action="store_true", help="fail if not as claimed")
     options = parser.parse_args()
     warnings.simplefilter("ignore", SkdpWarning)
     rng = np.random.default_rng(0)
     print("| bits | points | rows | epsilon | tuples | multisets | histogram | bound |")
     print("|" + " ---: |" * 8)
+    as_claimed = True
     for case in HALFSPACE_CASES:
-        row = " | ".join(f"{x:.4f}" for x in halfspace_row(case, options.runs, rng))
+        found = halfspace_row(case, options.runs, rng)
+        as_claimed &= is_as_claimed(*found)
+        row = " | ".join(f"{x:.4f}" for x in found)
         print(f"| {' | '.join(map(str, case))} | {row} |", flush=True)
     print("\n| bits | epsilon | histogram | MWEM | uniform |")
     print("| ---: | ---: | ---: | ---: | ---: |")
@@ -154,7 +168,9 @@ def main():
     print("| --- | ---: |")
     for what, spent in timings(options.large, rng):
         print(f"| {what} | {spent:.3f} |", flush=True)
+    print(f"\nhistograms are {'' if as_claimed else 'NOT '}more accurate in every case")
+    return 1 if options.check and not as_claimed else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -43,14 +43,23 @@ class PrivateEstimatorMixin:
 
         Half a fit would predict from one table's coefficients with another's columns.
         """
-        before = _fitted(self)
+        before = self._fitted()
         try:
             yield
         except BaseException:
-            for name in _fitted(self):
+            for name in self._fitted():
                 delattr(self, name)
             vars(self).update(before)
             raise
+
+    def _fitted(self) -> dict[str, Any]:
+        """Return what a fit left, as it is declared and by scikit-learn's naming."""
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if name in self._released
+            or (name.endswith("_") and not name.startswith("_"))
+        }
 
     def _repr_html_(self) -> str:
         """Return the diagram of the estimator followed by its privacy card."""
@@ -69,12 +78,3 @@ class PrivateEstimatorMixin:
         if get_config()["display"] == "diagram":
             bundle["text/html"] = self._repr_html_()
         return bundle
-
-
-def _fitted(estimator: object) -> dict[str, Any]:
-    """Return what a fit left, by scikit-learn's naming."""
-    return {
-        name: value
-        for name, value in vars(estimator).items()
-        if name.endswith("_") and not name.startswith("_")
-    }

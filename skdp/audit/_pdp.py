@@ -7,9 +7,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp._typing import BoolArray, FloatArray, MatrixLike
 from skdp._validation import check_choice
+from skdp.audit._sampler_pdp import sampler_loss
 from skdp.linear_model._reporting import objective_mechanism
 from skdp.pdp import exact_loss
 from skdp.rows import PrivateRows
+from skdp.synthesis import ROOSampler
 
 __all__ = ["exact_pdp_loss"]
 
@@ -17,9 +19,9 @@ __all__ = ["exact_pdp_loss"]
 def exact_pdp_loss(
     est: Any,
     X_train: MatrixLike,
-    y_train: MatrixLike,
+    y_train: MatrixLike | None,
     X: MatrixLike,
-    y: MatrixLike,
+    y: MatrixLike | None,
     *,
     signed: bool = True,
     kind: Literal["auto", "member", "non-member"] = "auto",
@@ -33,11 +35,11 @@ def exact_pdp_loss(
     Parameters
     ----------
     est : estimator
-        Fitted private estimator.
+        Fitted private estimator, or a :class:`~skdp.synthesis.ROOSampler` of draws.
     X_train, y_train : array-like of shape (n_train, n_features) and (n_train,)
-        The data it was fitted on.
+        The data it was fitted on; for a sampler one column, and None.
     X, y : array-like of shape (n, n_features) and (n,)
-        The people asked about.
+        The people asked about; for a sampler one column, and None.
     signed : bool, default=True
         Whether to keep the sign: positive where the release speaks for the data set
         that was used. False gives absolute values.
@@ -49,14 +51,16 @@ def exact_pdp_loss(
     -------
     loss : ndarray of shape (n,)
         Nats. For a member ``log p(out | D) - log p(out | D without her)``, for others
-        ``log p(out | D) - log p(out | D with her)``.
+        ``log p(out | D) - log p(out | D with her)``. Under replace-one, at the
+        replacement for which it is farthest from 0.
 
     Raises
     ------
     TypeError
         If ``est`` is not a private estimator itself.
     ValueError
-        If ``kind`` is not one of the choices or the shapes do not fit.
+        If ``kind`` is not one of the choices, the shapes do not fit, or a sampler
+        released a histogram.
 
     Examples
     --------
@@ -70,13 +74,17 @@ def exact_pdp_loss(
     >>> bool((abs(loss) <= model.pdp_loss(X, y)).all())
     True
     """
-    check_private(est)
     check_choice(
         "kind",
         kind,
         ["auto", "member", "non-member"],
         remedy="Use 'auto' to compare the rows with the training data.",
     )
+    if isinstance(est, ROOSampler):
+        check_is_fitted(est)
+        loss = sampler_loss(est, X_train, X, kind)
+        return loss if signed else np.abs(loss)
+    check_private(est)
     train = est._query_rows(X_train, y_train)
     same = X is X_train and y is y_train
     rows = train if same else est._query_rows(X, y)

@@ -30,6 +30,8 @@ __all__ = ["DataSpecificROO"]
 _SOURCE = "data-specific reveal or obscure, docs/proofs/data_specific_roo.md"
 #: Finest grid of the probabilities, and bits of the total of the weights.
 _FINEST, _TOTAL_BITS = 40, 55
+#: Longest table. Beyond (epsilon below 1e-5 or so) RevealOrObscure serves.
+_LONGEST = 1 << 17
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -111,9 +113,44 @@ class DataSpecificROO(CountSampler):
         -------
         DataSpecificROO
             Its ``guarantee`` implies ``target``.
+
+        Raises
+        ------
+        ValueError
+            If epsilon is so small that the table would be too long. That depends on
+            the arguments alone.
         """
+        made = cls.smallest(
+            target,
+            n_categories=n_categories,
+            n_rows=n_rows,
+            group_size=group_size,
+            n_draws=n_draws,
+        )
+        if made is None:
+            raise ValueError(
+                f"the table of q_m has more than {_LONGEST} entries: epsilon is too "
+                "small for one draw. Allowed: from about 1e-5, or fewer records. Use "
+                "RevealOrObscure."
+            )
+        return made
+
+    @classmethod
+    def smallest(
+        cls,
+        target: PureDP,
+        *,
+        n_categories: int,
+        n_rows: int,
+        group_size: int = 1,
+        n_draws: int = 1,
+    ) -> Self | None:
+        """Return what :meth:`calibrate` returns, or None where that raises."""
         share = share_of(target, n_draws * group_size)
-        obscured, bits = _sequence(share, n_categories, n_rows)
+        found = _sequence(share, n_categories, n_rows)
+        if found is None:
+            return None
+        obscured, bits = found
         made = cls(
             n_categories=n_categories,
             n_rows=n_rows,
@@ -228,8 +265,11 @@ class DataSpecificROO(CountSampler):
 
 
 @lru_cache(maxsize=256)
-def _sequence(epsilon: float, k: int, n: int) -> tuple[tuple[int, ...], int]:
-    """Return the smallest sequence on a binary grid, rounded up term by term."""
+def _sequence(epsilon: float, k: int, n: int) -> tuple[tuple[int, ...], int] | None:
+    """Return the smallest sequence on a binary grid, rounded up term by term.
+
+    With the bits of that grid; None if it is too long.
+    """
     most = exp_below(epsilon)
     if k == 2:  # weights add up to 2**bits; a step of a share needs 2**bits >= n
         bits = max(_FINEST, n.bit_length())
@@ -238,52 +278,60 @@ def _sequence(epsilon: float, k: int, n: int) -> tuple[tuple[int, ...], int]:
         bits = _TOTAL_BITS - (k * n).bit_length()
         bits = max(8, min(_FINEST, bits), n.bit_length())
     found = _two_symbols(most, bits, n) if k == 2 else _recursion(most, bits, k, n)
-    return tuple(found), bits
+    return (tuple(found), bits) if len(found) <= _LONGEST else None
 
 
 def _recursion(most: Fraction, bits: int, k: int, n: int) -> list[int]:
-    """Return q_m for m = 0, 1, ... until it is 0 for good, in exact arithmetic."""
-    one, out = 1 << bits, []
-    pseudo, previous = 1 / (most - 1), Fraction(0)
+    """Return q_m for m = 0, 1, ... until it is 0 for good, or there are too many."""
+    one = 1 << bits
+    out: list[int] = []
     for m in range(n // k + 1):
-        low = max(
-            _step_bound(pseudo, m, k, n),
-            _switch_bound(most, previous, m, k, n) if m > 0 else Fraction(0),
-        )
-        a = max(0, -(-low.numerator * one // low.denominator))
-        out.append(a)
-        previous = Fraction(a, one)
-        if a == 0 and m >= pseudo:
+        bounds = [_step_bound(most, m, k, n)]
+        if m > 0:
+            bounds += _switch_bounds(most, out[-1], one, m, k, n)
+        # a fraction of one, rounded up; integers, as there may be very many
+        out.append(max(0, *(-(-one * top // bottom) for top, bottom in bounds)))
+        done = out[-1] == 0 and m * (most - 1) >= 1
+        if done or len(out) > _LONGEST:
             break
     return out
 
 
-def _step_bound(pseudo: Fraction, m: int, k: int, n: int) -> Fraction:
+def _step_bound(most: Fraction, m: int, k: int, n: int) -> tuple[int, int]:
     """Family S: the rarest symbol gains a record and another one stays as rare."""
-    if m >= pseudo or (m == n // k and n % k == 0):
-        return Fraction(0)
-    return k * (pseudo - m) / (n + k * (pseudo - m))
+    if m == n // k and n % k == 0:
+        return 0, 1
+    E, F = most.numerator, most.denominator  # the E above is their quotient
+    rest = k * (F - m * (E - F))
+    return (rest, n * (E - F) + rest) if rest > 0 else (0, 1)
 
 
-def _switch_bound(most: Fraction, p: Fraction, m: int, k: int, n: int) -> Fraction:
-    """Families L and H: the least count rises from m - 1, obscured by p, to m."""
-    low = Fraction(0)
+def _switch_bounds(
+    most: Fraction, a: int, one: int, m: int, k: int, n: int
+) -> list[tuple[int, int]]:
+    """Families L and H: the least count rises from m - 1, obscured by a / one, to m."""
+    E, F = most.numerator, most.denominator
+
+    def law(i: int) -> int:
+        """Return ``k n one P_{m-1}(i)``."""
+        return a * n + (one - a) * k * i
+
+    bounds = []
     if k * m < n:
-        lost = p * (Fraction(1, k) - Fraction(m + 1, n)) + Fraction(m + 1, n)
-        low = (lost / most - Fraction(m, n)) / (Fraction(1, k) - Fraction(m, n))
+        gain = F * law(m + 1) - E * one * k * m
+        bounds.append((gain, E * one * (n - k * m)))
     heavy = n - (k - 1) * m
     if k * heavy > n:
-        kept = p * (Fraction(1, k) - Fraction(heavy, n)) + Fraction(heavy, n)
-        gap = Fraction(heavy, n) - Fraction(1, k)
-        low = max(low, (Fraction(heavy, n) - most * kept) / gap)
-    return low
+        gain = F * one * k * heavy - E * law(heavy)
+        bounds.append((gain, F * one * (k * heavy - n)))
+    return bounds
 
 
 def _two_symbols(most: Fraction, bits: int, n: int) -> list[int]:
     """Return r_j from the balanced end down, as far as it is not the data's share."""
     one, last = 1 << bits, n // 2
     # beyond, a share j / n grows by less than E, rounded up or not, as 2**bits >= n
-    start = min(last, 2 * -(-1 // (most - 1)) + 2)
+    start = min(last, 2 * -(-1 // (most - 1)) + 2, _LONGEST)
     out = [0] * (start + 1)
     out[start] = _share(start, bits, n)
     if start == last:

@@ -114,17 +114,20 @@ def _nearest(ratio: Fraction, slope: int, n_rows: int | None) -> WeightTable | N
     ``t = max_i i / (1 + e^i)`` is the least start from which no count is missed by more
     than t: the curve dips below the line by t at the maximising i.
     """
-    if ratio <= 1:
+    longest = _LONGEST if n_rows is None else min(_LONGEST, n_rows)
+    if 10 * (ratio - 1) * longest < 19:
+        # t is below 0.2785 / log(ratio), so at 1.9 / log(ratio) the curve is still
+        # below the line: 0.2785 e^1.9 < 1.9
         return None
     start = _start(ratio)
     values, dipped = [int(slope * start)], False
     while not (dipped and values[-1] >= slope * (len(values) - 1)):
-        if len(values) > _LONGEST:
+        if len(values) > longest:
             return None
         values.append(values[-1] * ratio.numerator // ratio.denominator)
         dipped = dipped or values[-1] < slope * (len(values) - 1)
     values.pop()  # on the line from here
-    if values[0] < 1 or (n_rows is not None and len(values) > n_rows):
+    if values[0] < 1:
         return None
     return WeightTable(tuple(values), slope)
 

@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from skdp._typing import IntArray
+from skdp.rows._addresses import Addresses
+from skdp.rows._declared import REMEDY, as_values, is_missing
 from skdp.rows._labels import label_array
 
 __all__ = ["Alphabet"]
@@ -29,9 +31,6 @@ _EXACT = 2.0**53
 _LARGEST = np.iinfo(np.int64).max
 #: More new addresses than this in a block: values do not repeat as objects.
 _FEW = 256
-#: Size of the table of addresses, and the odd number that spreads them over it.
-_SLOT_BITS, _SPREAD = 16, np.uint64(0x9E3779B97F4A7C15)
-_REMEDY = "Declare every category from public knowledge, for example a codebook."
 
 
 class Alphabet:
@@ -40,8 +39,8 @@ class Alphabet:
     Parameters
     ----------
     categories : array-like of shape (k,)
-        Different hashable values; NaN is not one, None may be. An array keeps its
-        dtype.
+        Different hashable values. NaN is not one; None may be, and is what a missing
+        value of a pandas column then counts as. An array keeps its dtype.
 
     Attributes
     ----------
@@ -65,24 +64,24 @@ class Alphabet:
     __slots__ = ("_places", "values")
 
     def __init__(self, categories: Any) -> None:
-        self.values = _as_values(categories)
+        self.values = as_values(categories)
         entries = self.values.tolist()
         try:
             self._places = {value: i for i, value in enumerate(entries)}
         except TypeError:
             raise TypeError(
                 "categories must be hashable, got one that is not. Allowed: numbers, "
-                f"text, or other hashable values. {_REMEDY}"
+                f"text, or other hashable values. {REMEDY}"
             ) from None
-        if any(_missing(value) for value in (*entries, *self.values)):
+        if any(is_missing(value) for value in (*entries, *self.values)):
             raise ValueError(
                 "categories must not hold NaN, which equals nothing. Allowed: values "
-                f"that equal themselves; None is one. {_REMEDY}"
+                f"that equal themselves; None is one. {REMEDY}"
             )
         if len(self._places) != len(entries):
             raise ValueError(
                 f"categories must differ from each other, got {len(entries)} of which "
-                f"{len(self._places)} differ. Allowed: each one once. {_REMEDY}"
+                f"{len(self._places)} differ. Allowed: each one once. {REMEDY}"
             )
         self.values.flags.writeable = False
 
@@ -152,7 +151,7 @@ class Alphabet:
             places = self._places_of_levels(column)
             found: IntArray = places[column.cat.codes.to_numpy()]
             return found
-        values = _array_of(column)
+        values = self._entries(column)
         kinds = {values.dtype.kind, self._kind.replace("u", "i")}
         if kinds == {"i"} and self._span() <= _SPAN:
             return self._codes_of_integers(values)
@@ -187,7 +186,7 @@ class Alphabet:
         """Yield counts of the categories and the number of rows, block by block."""
         if hasattr(column, "cat"):  # a pandas categorical: codes of its own levels
             return self._by_level(column)
-        values = _array_of(column)
+        values = self._entries(column)
         kinds = [kind.replace("u", "i") for kind in (values.dtype.kind, self._kind)]
         if set(kinds) <= set("bi") and self._span() <= _SPAN:
             return self._by_integer(values)
@@ -198,6 +197,19 @@ class Alphabet:
         if values.dtype == object:
             return self._by_address(values)
         return self._by_hash(values)
+
+    def _entries(self, column: Any) -> Values:
+        """Return a column as a vector; what pandas calls missing is a declared None."""
+        if None in self._places and hasattr(column, "isna"):
+            missing = np.asarray(column.isna())
+            if missing.any():
+                values: Values = column.astype(object).to_numpy(copy=True)
+                values[missing] = None
+                return values
+        values = _array_of(column)
+        if self._kind == "O" and values.dtype.kind in "mM":
+            return _times_as_objects(values)
+        return values
 
     @property
     def _kind(self) -> str:
@@ -220,7 +232,7 @@ class Alphabet:
         else:
             levels = [self._place(v) for v in index.tolist()]
         # missing values have code -1, the last entry
-        return np.array([*levels, -1], dtype=np.int64)
+        return np.array([*levels, self._place(None)], dtype=np.int64)
 
     def _tally(self, places: IntArray) -> IntArray:
         """Count places, -1 standing for what is unknown."""
@@ -250,7 +262,7 @@ class Alphabet:
 
     def _by_address(self, values: Values) -> Iterator[tuple[IntArray, int]]:
         """Look every object up once, while there are few and they repeat."""
-        seen, few = _Addresses(), min(_FEW + 2 * len(self), _BLOCK // 4)
+        seen, few = Addresses(), min(_FEW + 2 * len(self), _BLOCK // 4)
         for start in range(0, len(values), _BLOCK):
             # the column holds a reference to each object, so no address is reused
             block = np.ascontiguousarray(values[start : start + _BLOCK])
@@ -277,86 +289,12 @@ class Alphabet:
             yield counts, len(block)
 
 
-def _missing(value: Any) -> bool:
-    """Tell whether a value equals nothing, or does not say."""
-    try:
-        return bool(value != value)
-    except TypeError:  # pandas' NA
-        return True
-
-
 def _tallied(entries: list[Any]) -> Iterable[tuple[Any, int]]:
     """Return values with their numbers; what cannot be hashed stands alone."""
     try:
         return Counter(entries).items()
     except TypeError:
         return ((entry, 1) for entry in entries)
-
-
-class _Addresses:
-    """Places of objects by their address: a table that is right or silent.
-
-    An address whose slot another one took is looked up anew in every block.
-    """
-
-    def __init__(self) -> None:
-        self._owner = np.zeros(1 << _SLOT_BITS, dtype=np.uint64)
-        self._place = np.full(1 << _SLOT_BITS, -1, dtype=np.int64)
-        self.n_crowded = 0
-
-    def look_up(self, address: Values) -> tuple[IntArray, IntArray]:
-        """Return places, and which of them are not known."""
-        slot = _slot(address)
-        missed = np.flatnonzero(self._owner[slot] != address)
-        return self._place[slot], missed
-
-    def add(self, address: Values, places: list[int]) -> None:
-        """Remember different addresses, as far as their slots are free."""
-        slot = _slot(address)
-        free = self._owner[slot] == 0
-        self._owner[slot[free]] = address[free]
-        self._place[slot[free]] = np.array(places, dtype=np.int64)[free]
-        # of several that took one slot the last has it: its place must be its own
-        kept = self._owner[slot] == address
-        self._place[slot[kept]] = np.array(places, dtype=np.int64)[kept]
-        self.n_crowded += int(np.count_nonzero(~kept))
-
-
-def _slot(address: Values) -> Values:
-    """Return the top bits of a product with an odd number, which spreads addresses."""
-    slot: Values = (address * _SPREAD) >> np.uint64(64 - _SLOT_BITS)
-    return slot
-
-
-def _as_values(categories: Any) -> Values:
-    """Return categories as a vector in which each keeps its own type."""
-    if isinstance(categories, set | frozenset):
-        raise TypeError(
-            "categories must be a list, got a set, whose order differs from run to "
-            f"run. Allowed: a list or an array of values. {_REMEDY}"
-        )
-    if isinstance(categories, str | bytes) or not hasattr(categories, "__len__"):
-        raise TypeError(
-            f"categories must be a list, got {type(categories).__name__}. Allowed: a "
-            f"list or an array of values. {_REMEDY}"
-        )
-    if hasattr(categories, "to_numpy"):
-        values = np.array(categories.to_numpy())
-    elif hasattr(categories, "dtype"):
-        values = np.array(categories)
-    else:
-        entries = list(categories)
-        values = np.empty(len(entries), dtype=object)
-        values[:] = entries
-        kinds = {type(entry) for entry in entries}
-        if len(kinds) == 1 and kinds <= {bool, int, float, str}:
-            values = np.array(entries)
-    if values.ndim != 1 or values.size == 0:
-        raise ValueError(
-            f"categories must be a list of at least one value, got an array of shape "
-            f"{values.shape}. Allowed: a vector. {_REMEDY}"
-        )
-    return values
 
 
 def _array_of(column: Any) -> Values:
@@ -367,6 +305,16 @@ def _array_of(column: Any) -> Values:
         wide = values.size and values.dtype == np.uint64 and values.max() > _LARGEST
         return values.astype(object if wide else np.int64)
     return values
+
+
+def _times_as_objects(values: Values) -> Values:
+    """Return times as Python's own, if there is one; NumPy has integers for some."""
+    if np.datetime_data(values.dtype)[0] not in {"ns", "ps", "fs", "as"}:
+        return values.astype(object)
+    coarse = values.astype(f"{values.dtype.kind}8[us]")
+    out: Values = coarse.astype(object)
+    out[coarse != values] = np.nan  # which equals nothing
+    return out
 
 
 def _blocks(values: Values) -> Iterator[Values]:

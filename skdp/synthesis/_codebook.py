@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -31,11 +31,14 @@ class Codebook:
         Names of the columns; None for an array.
     levels : tuple
         For each column, the pandas dtype that declared it, or None.
+    columns : Index or None
+        The columns of a frame as they were, of several levels if so.
     """
 
     alphabets: tuple[Alphabet, ...]
     names: tuple[Any, ...] | None
     levels: tuple[Any, ...]
+    columns: Any = field(default=None, compare=False)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -69,12 +72,10 @@ class Codebook:
         from pandas import DataFrame, Series
 
         series = {
-            name: Series(column, dtype=levels)
-            for name, column, levels in zip(
-                self.names, columns, self.levels, strict=True
-            )
+            j: Series(column, dtype=levels)
+            for j, (column, levels) in enumerate(zip(columns, self.levels, strict=True))
         }
-        return DataFrame(series, columns=list(self.names))
+        return DataFrame(series).set_axis(self.columns, axis=1)
 
 
 def _alike(dtypes: set[Any]) -> bool:
@@ -136,7 +137,22 @@ def enter_table(estimator: Any, X: Any, declared: Declared) -> tuple[Any, Codebo
             alphabets[j] = Alphabet(levels[j].categories)
     validate_data(estimator, X, skip_check_array=True)
     found = tuple(a for a in alphabets if a is not None)
-    return X, Codebook(found, names, tuple(levels))
+    _check_text(X, found)
+    return X, Codebook(found, names, tuple(levels), getattr(X, "columns", None))
+
+
+def _check_text(X: Any, alphabets: tuple[Alphabet, ...]) -> None:
+    """Refuse an array of text for a column in which no text is declared."""
+    if getattr(getattr(X, "dtype", None), "kind", "") != "U":
+        return
+    for j, alphabet in enumerate(alphabets):
+        if not any(isinstance(value, str) for value in alphabet.values.tolist()):
+            raise TypeError(
+                f"X is an array of text, but no category of column {j} is text: NumPy "
+                "turns numbers into text where an array mixes both. Allowed: a frame, "
+                "an array of dtype=object, or a list of records. Pass one of them, or "
+                "declare text."
+            )
 
 
 def encode_asked(

@@ -1,6 +1,6 @@
 """The door of a sampler of one column, and how its draws leave."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,9 @@ class Wrapper:
     kind : {"array", "series", "frame"}
         What X was.
     name : object
-        Name of the series, or of the column.
+        Name of the series.
+    columns : Index or None
+        The column of the frame as it was.
     levels : CategoricalDtype or None
         The dtype that declared the categories.
     """
@@ -30,6 +32,7 @@ class Wrapper:
     kind: str
     name: Any = None
     levels: Any = None
+    columns: Any = field(default=None, compare=False)
 
     def __call__(self, values: npt.NDArray[Any]) -> Any:
         """Return draws as X was given."""
@@ -37,8 +40,10 @@ class Wrapper:
             return values
         from pandas import Series
 
-        series = Series(values, name=self.name, dtype=self.levels)
-        return series.to_frame() if self.kind == "frame" else series
+        series = Series(values, dtype=self.levels)
+        if self.kind == "series":
+            return series.rename(self.name)
+        return series.to_frame().set_axis(self.columns, axis=1)
 
 
 def enter_column(estimator: Any, X: Any, *, reset: bool = True) -> tuple[Any, Wrapper]:
@@ -71,7 +76,7 @@ def _enter_pandas(estimator: Any, X: Any, reset: bool) -> tuple[Any, Wrapper]:
         return X, Wrapper("series", X.name)
     if reset or hasattr(estimator, "feature_names_in_"):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
-    return X.iloc[:, 0], Wrapper("frame", X.columns[0])
+    return X.iloc[:, 0], Wrapper("frame", columns=X.columns)
 
 
 def _forget_names(estimator: Any) -> None:

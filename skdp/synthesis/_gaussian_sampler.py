@@ -29,7 +29,11 @@ from skdp.mechanisms._gaussian import calibrated_gaussian
 from skdp.rows import L2Ball
 from skdp.synthesis._plan import check_delta_of
 from skdp.synthesis._published_loss import release_loss
-from skdp.synthesis._table_settings import read_table_settings, warn_seeded
+from skdp.synthesis._table_settings import (
+    TableSettings,
+    read_table_settings,
+    warn_seeded,
+)
 
 __all__ = ["GaussianSampler"]
 
@@ -183,7 +187,16 @@ class GaussianSampler(PrivateEstimatorMixin, BaseEstimator):
         n_samples = check_count(
             "n_samples", self.n_samples, minimum=1, remedy="Pass how many draws."
         )
-        if not isinstance(settings.target, ApproximateDP):
+        with self._whole_fit():
+            self._fit(X, settings, n_samples)
+        self._warn_of_low_accuracy()
+        warn_seeded(settings.source)
+        return self
+
+    def _fit(self, X: Any, settings: TableSettings, n_samples: int) -> None:
+        """Enter the rows, calibrate, add the noise to their mean, and publish."""
+        target = settings.target
+        if not isinstance(target, ApproximateDP):
             raise ValueError(
                 "delta is 0, which Gaussian noise cannot promise. Allowed: delta above "
                 "0 and below one over the number of rows. Pass for example delta=1e-6."
@@ -194,7 +207,7 @@ class GaussianSampler(PrivateEstimatorMixin, BaseEstimator):
         check_delta_of(settings.delta, n_rows)
         radius = self._radius(d)
         root, center = self._law(d)
-        mechanism, widening = _calibrated(settings.target, n_rows, d, radius, n_samples)
+        mechanism, widening = _calibrated(target, n_rows, d, radius, n_samples)
         mean = L2Ball(radius).project(_whitened(X, root, center)).mean(axis=0)
         stack = np.tile(mean, n_samples)
         noisy = mechanism.release(stack, settings.source).output
@@ -212,16 +225,16 @@ class GaussianSampler(PrivateEstimatorMixin, BaseEstimator):
             _n_rows=n_rows,
         )
         self._publish(accuracy_bound_=self.accuracy_bound())
+
+    def _warn_of_low_accuracy(self) -> None:
         if self.accuracy_bound_ > _GOOD:
             warnings.warn(
                 f"accuracy_bound_ is {self.accuracy_bound_:.3g}: draws are further from"
                 " the law than that, by the public numbers of rows and draws. Use more "
                 "rows, fewer draws, another radius, or a larger epsilon.",
                 LowAccuracyWarning,
-                stacklevel=2,
+                stacklevel=3,  # whoever called fit
             )
-        warn_seeded(settings.source)
-        return self
 
     def _radius(self, d: int) -> float:
         if isinstance(self.radius, str) and self.radius == "auto":
@@ -316,9 +329,9 @@ class GaussianSampler(PrivateEstimatorMixin, BaseEstimator):
                 "n_samples; its draws share epsilon."
             )
         self._publish(n_handed_out_=start + k)
-        draws = self.samples_[start : start + k]
+        draws = self.samples_[start : start + k].copy()
         if self._columns is None:
-            return draws.copy()
+            return draws
         from pandas import DataFrame
 
         return DataFrame(draws, columns=self._columns)

@@ -23,10 +23,19 @@ from skdp.synthesis._multisets import (
     worst_errors,
 )
 from skdp.synthesis._queries import query_matrix
-from skdp.synthesis._table_settings import read_table_settings, warn_seeded
+from skdp.synthesis._table_settings import (
+    TableSettings,
+    read_table_settings,
+    warn_seeded,
+)
 from skdp.synthesis._whole_records import flat_index
 
 __all__ = ["HalfspaceSynthesizer"]
+
+#: Multiplicities of a candidate are bytes.
+_MOST_POINTS = 255
+#: Numbers of more digits are told by their order.
+_MOST_DIGITS = 15
 
 
 class HalfspaceSynthesizer(PrivateEstimatorMixin, BaseEstimator):
@@ -161,8 +170,16 @@ class HalfspaceSynthesizer(PrivateEstimatorMixin, BaseEstimator):
         check_choice(
             "base", self.base, ("multisets", "tuples"), remedy="Use 'multisets'."
         )
+        with self._whole_fit():
+            self._fit(X, settings, n_points)
+        warn_seeded(settings.source)
+        return self
+
+    def _fit(self, X: Any, settings: TableSettings, n_points: int) -> None:
+        """Enter the bits, score every candidate, choose one, and publish it."""
         X = validate_data(self, X, dtype=None)
         n_rows, n_bits = X.shape
+        self._check_width(n_bits)
         queries = self._queries(n_bits)
         n_candidates = self._affordable(n_points, 1 << n_bits)
         counts = np.bincount(flat_index(_bits(X), (2,) * n_bits), minlength=1 << n_bits)
@@ -193,12 +210,19 @@ class HalfspaceSynthesizer(PrivateEstimatorMixin, BaseEstimator):
             _source=settings.source,
         )
         self._publish(accuracy_bound_=self.error_bound(n_rows))
-        warn_seeded(settings.source)
-        return self
+
+    def _check_width(self, n_bits: int) -> None:
+        """Refuse columns of which one point alone has too many candidates."""
+        if n_bits >= self._cap().bit_length():
+            raise ValueError(
+                f"X has {n_bits} columns, so one point alone has 2**{n_bits} "
+                f"candidates. Allowed: up to max_candidates={self._cap()} in all. Use "
+                "fewer columns, or a TableSampler, which has no such limit."
+            )
 
     def _queries(self, n_bits: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
         if self.queries is not None:
-            return query_matrix(self.queries, 1 << min(n_bits, 62))
+            return query_matrix(self.queries, 1 << n_bits)
         if not 2 <= n_bits <= LARGEST:
             raise ValueError(
                 f"all halfspaces are enumerated for 2 to {LARGEST} bits, got X with "
@@ -207,20 +231,23 @@ class HalfspaceSynthesizer(PrivateEstimatorMixin, BaseEstimator):
             )
         return halfspaces(n_bits)
 
-    def _affordable(self, n_points: int, n_cells: int) -> int:
-        cap = check_count(
+    def _cap(self) -> int:
+        return check_count(
             "max_candidates",
             self.max_candidates,
             minimum=1,
             remedy="Pass how many candidates fit into memory.",
         )
-        n_candidates = n_multisets(n_points, n_cells)
-        if n_candidates > cap or n_points > 255:
+
+    def _affordable(self, n_points: int, n_cells: int) -> int:
+        cap = self._cap()
+        n_candidates = n_multisets(min(n_points, _MOST_POINTS), n_cells)
+        if n_candidates > cap or n_points > _MOST_POINTS:
             raise ValueError(
-                f"there are {n_candidates} candidates with n_points={n_points} over "
-                f"{n_cells} different records. Allowed: up to max_candidates={cap}, "
-                "and 255 points. Use fewer points or columns; SyntheticHistogram has "
-                "no such limit, and is more accurate."
+                f"there are {_told(n_candidates)} candidates with n_points={n_points} "
+                f"over {n_cells} different records. Allowed: up to max_candidates="
+                f"{cap}, and {_MOST_POINTS} points. Use fewer points or columns; "
+                "SyntheticHistogram has no such limit, and is more accurate."
             )
         return n_candidates
 
@@ -297,6 +324,11 @@ class HalfspaceSynthesizer(PrivateEstimatorMixin, BaseEstimator):
         tags.input_tags.categorical = True
         tags.non_deterministic = self.random_state is None
         return tags
+
+
+def _told(number: int) -> str:
+    digits = len(str(number))
+    return str(number) if digits <= _MOST_DIGITS else f"over 10**{digits - 1}"
 
 
 def _bits(X: Any) -> IntArray:

@@ -14,14 +14,17 @@ from skdp.synthesis._queries import (
     query_matrix,
 )
 from skdp.synthesis._released_table import ReleasedTable
-from skdp.synthesis._table_settings import read_table_settings, warn_seeded
+from skdp.synthesis._table_settings import (
+    TableSettings,
+    read_table_settings,
+    warn_seeded,
+)
 from skdp.synthesis._whole_records import flat_index
 
 __all__ = ["MWEM"]
 
 #: Most different records.
 MOST_CELLS = 1 << 20
-#: Most entries of the table of queries.
 
 
 class MWEM(ReleasedTable):
@@ -141,6 +144,13 @@ class MWEM(ReleasedTable):
         n_rounds = check_count(
             "n_rounds", self.n_rounds, minimum=1, remedy="Pass how many rounds."
         )
+        with self._whole_fit():
+            self._fit(X, settings, n_rounds)
+        warn_seeded(settings.source)
+        return self
+
+    def _fit(self, X: Any, settings: TableSettings, n_rounds: int) -> None:
+        """Enter the table, calibrate, run the rounds and publish."""
         X, book = enter_table(self, X, settings.declared)
         check_delta_of(settings.delta, X.shape[0])
         queries = self._table_of_queries(book.sizes, book.n_records)
@@ -159,8 +169,6 @@ class MWEM(ReleasedTable):
             _source=settings.source,
             _unknown=settings.unknown,
         )
-        warn_seeded(settings.source)
-        return self
 
     def _table_of_queries(self, sizes: tuple[int, ...], n_cells: int) -> Any:
         if n_cells > MOST_CELLS:

@@ -122,8 +122,6 @@ def plan(request: Request, n_categories: int, n_rows: int | None) -> Plan:
         release = "draws" if request.release == "auto" else request.release
         profile = "none" if release == "histogram" else "roo"
         return Plan(_line(_pure(request), 1, n_rows, request), release, profile)
-    if n_rows is not None:
-        check_delta_of(request.delta, n_rows)
     release = request.release
     if release == "auto":
         return _choose(request, n_categories, n_rows)
@@ -189,13 +187,14 @@ def _draws(request: Request, k: int, n: int | None) -> Plan:
     m, pure, shape = request.n_samples, _pure(request), _shape(request, k, n)
     if request.delta > 0.0 or profile == "roo":
         return Plan(_line(request.target, k, n, request), "draws", "roo")
+    tabled: DataSpecificROO | CountWeights | None
     if profile == "ds-roo":
-        exact = DataSpecificROO.calibrate(pure, n_draws=m, **shape)
-        return Plan(exact, "draws", profile)
-    steep = CountWeights.steepest(pure, profile=profile, n_draws=m, **shape)
-    if steep is None:
+        tabled = DataSpecificROO.smallest(pure, n_draws=m, **shape)
+    else:
+        tabled = CountWeights.steepest(pure, profile=profile, n_draws=m, **shape)
+    if tabled is None:
         return Plan(_line(pure, k, n, request), "draws", "roo")
-    return Plan(steep, "draws", profile)
+    return Plan(tabled, "draws", profile)
 
 
 def _batch(request: Request, k: int, n: int | None) -> Plan:
@@ -230,5 +229,5 @@ def check_delta_of(delta: float, n_rows: int) -> None:
             "little more than a mechanism that prints one raw record. Choose a delta "
             "well below.",
             WeakGuaranteeWarning,
-            stacklevel=4,
+            stacklevel=4,  # whoever called fit
         )

@@ -1,6 +1,5 @@
 """Private draws from a column of categories."""
 
-import warnings
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -13,7 +12,7 @@ from skdp._published import PrivateEstimatorMixin
 from skdp._typing import FloatArray
 from skdp._validation import check_count
 from skdp.accounting import Adjacency, PrivacyPart, PrivacySpent
-from skdp.exceptions import BudgetExceededError, NotForReleaseWarning
+from skdp.exceptions import BudgetExceededError
 from skdp.mechanisms import (
     DataSpecificROO,
     NoisyHistogram,
@@ -22,10 +21,11 @@ from skdp.mechanisms import (
 from skdp.random import integer_weighted
 from skdp.rows import Alphabet
 from skdp.synthesis._column import enter_column
-from skdp.synthesis._plan import Plan, plan
+from skdp.synthesis._plan import Plan, check_delta_of, plan
 from skdp.synthesis._projection import as_weights, nearest_distribution
 from skdp.synthesis._published_loss import published_loss
 from skdp.synthesis._settings import SamplerSettings, alphabet_of, read_settings
+from skdp.synthesis._table_settings import warn_seeded
 
 __all__ = ["ROOSampler"]
 
@@ -53,7 +53,8 @@ class ROOSampler(PrivateEstimatorMixin, BaseEstimator):
         as they are, or ROO with ``delta > 0``; ``"minimax"`` is the most accurate on
         the worst data; ``"ds-roo"`` is reveal-or-obscure whose probability to obscure
         falls with the rarest count (replace-one only). Where there are too few records
-        for a profile to beat ROO, ROO is used; ``profile_`` tells.
+        for a profile to beat ROO, or epsilon is below 1e-5 or so, ROO is used;
+        ``profile_`` tells.
     n_samples : int, default=1
         How many draws ``fit`` makes. They share epsilon.
     release : {"auto", "draws", "batch", "histogram"}, default="auto"
@@ -72,7 +73,8 @@ class ROOSampler(PrivateEstimatorMixin, BaseEstimator):
         Largest number of records one person owns; the guarantee covers all of them.
     handle_unknown : {"error", "other"}, default="error"
         Whether a value that is not declared raises, or counts as the last category.
-        Missing values are such values.
+        Missing values are such values, unless None is a category; then those of pandas
+        columns, and None itself, are it.
     random_state : int, Generator, RandomState or None, default=None
         None draws from the operating system. Anything else makes the fit reproducible,
         for tests: ``privacy_spent_.releasable`` is then False.
@@ -216,10 +218,19 @@ class ROOSampler(PrivateEstimatorMixin, BaseEstimator):
             The fitted sampler; it holds released values and public constants only.
         """
         settings = read_settings(self)
+        with self._whole_fit():
+            self._fit(X, settings)
+        warn_seeded(settings.source)
+        return self
+
+    def _fit(self, X: Any, settings: SamplerSettings) -> None:
+        """Enter the column, choose by public numbers, count, release and publish."""
         column, wrapper = enter_column(self, X)
         alphabet, wrapper = alphabet_of(settings, column, wrapper)
         public = settings.request.adjacency is Adjacency.REPLACE_ONE
         n_rows = len(column) if public else None
+        if n_rows is not None and len(alphabet) > 1:
+            check_delta_of(settings.request.delta, n_rows)
         chosen = plan(settings.request, len(alphabet), n_rows)
         counts = alphabet.count(column, unknown=settings.unknown)
         output = chosen.mechanism.release(counts, settings.source).output
@@ -232,15 +243,6 @@ class ROOSampler(PrivateEstimatorMixin, BaseEstimator):
         )
         self._publish_release(output, chosen)
         self._publish_constants(chosen, settings, n_rows)
-        if settings.source.seeded:
-            warnings.warn(
-                "the draws came from random_state, so whoever knows it can repeat "
-                "them: this fit is for tests, not for release. Leave random_state=None "
-                "to publish.",
-                NotForReleaseWarning,
-                stacklevel=2,
-            )
-        return self
 
     def _forget_former_fit(self) -> None:
         for name in (

@@ -5,7 +5,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from skdp._validation import check_choice, check_count, check_positive
+from skdp._validation import (
+    check_choice,
+    check_count,
+    check_epsilon,
+    check_positive,
+)
 from skdp.accounting import Adjacency, ApproximateDP, ZeroConcentratedDP
 from skdp.mechanisms import NoisyHistogram
 from skdp.synthesis._codebook import Codebook, enter_table
@@ -162,7 +167,8 @@ class SyntheticHistogram(ReleasedTable):
         remedy = "Pass how many."
         n_records = check_count("n_records", n_records, minimum=1, remedy=remedy)
         n_rows = check_count("n_rows", n_rows, minimum=1, remedy=remedy)
-        return math.sqrt(8.0 * n_records) / (n_rows * float(self.epsilon))
+        epsilon = check_epsilon(self.epsilon)
+        return math.sqrt(8.0 * n_records) / (n_rows * epsilon)
 
     def fit(self, X: Any, y: object = None) -> Self:
         """Release the distribution, spend the budget, and forget the table.
@@ -179,6 +185,13 @@ class SyntheticHistogram(ReleasedTable):
         self : SyntheticHistogram
         """
         settings = self._settings()
+        with self._whole_fit():
+            self._fit(X, settings)
+        warn_seeded(settings.source)
+        return self
+
+    def _fit(self, X: Any, settings: TableSettings) -> None:
+        """Enter the table, choose by public numbers, release and publish."""
         X, book = enter_table(self, X, settings.declared)
         n_rows = settings.public_size(X.shape[0])
         if n_rows is not None:
@@ -205,8 +218,6 @@ class SyntheticHistogram(ReleasedTable):
             _source=settings.source,
             _unknown=settings.unknown,
         )
-        warn_seeded(settings.source)
-        return self
 
     def _settings(self) -> TableSettings:
         settings = read_table_settings(self)

@@ -79,7 +79,8 @@ class TableSampler(PrivateEstimatorMixin, BaseEstimator):
         Largest number of records one person owns; the guarantee covers all of them.
     handle_unknown : {"error", "other"}, default="error"
         Whether a value that is not declared raises, or counts as the last category of
-        its column. Missing values are such values.
+        its column. Missing values are such values, unless None is a category; then
+        those of pandas columns, and None itself, are it.
     random_state : int, Generator, RandomState or None, default=None
         None draws from the operating system. Anything else makes the fit reproducible,
         for tests: ``privacy_spent_.releasable`` is then False.
@@ -211,6 +212,14 @@ class TableSampler(PrivateEstimatorMixin, BaseEstimator):
             The fitted sampler; it holds released values and public constants only.
         """
         settings = self._settings()
+        with self._whole_fit():
+            self._fit(X, settings)
+        self._warn_of_low_accuracy()
+        warn_seeded(settings.source)
+        return self
+
+    def _fit(self, X: Any, settings: TableSettings) -> None:
+        """Enter the table, choose by public numbers, release and publish."""
         X, codebook = enter_table(self, X, settings.declared)
         request = self._request(
             settings, codebook.sizes, settings.public_size(X.shape[0])
@@ -222,8 +231,11 @@ class TableSampler(PrivateEstimatorMixin, BaseEstimator):
         codes = codebook.encode(X, unknown=settings.unknown)
         released = _release(made, codes, codebook, settings)
         self._forget_former_fit()
+        n_rows = request.n_rows
+        bound = np.nan if n_rows is None else accuracy_of(request, method, n_rows)
         self._publish(
             **released,
+            accuracy_bound_=bound,
             categories_=[alphabet.values for alphabet in codebook.alphabets],
             method_=method,
             mechanism_=made,
@@ -232,9 +244,6 @@ class TableSampler(PrivateEstimatorMixin, BaseEstimator):
             _source=settings.source,
             _unknown=settings.unknown,
         )
-        self._publish_accuracy(request, method)
-        warn_seeded(settings.source)
-        return self
 
     def choices(self, n_rows: int) -> Any:
         """Compare the methods at a number of records, from public numbers only.
@@ -305,20 +314,16 @@ class TableSampler(PrivateEstimatorMixin, BaseEstimator):
             if hasattr(self, name):
                 delattr(self, name)
 
-    def _publish_accuracy(self, request: TableRequest, method: str) -> None:
-        if request.n_rows is None:
-            self._publish(accuracy_bound_=float("nan"))
-            return
-        bound = accuracy_of(request, method, request.n_rows)
-        self._publish(accuracy_bound_=bound)
-        if bound > GOOD:
+    def _warn_of_low_accuracy(self) -> None:
+        bound: float = self.accuracy_bound_
+        if bound > GOOD:  # and not nan
             warnings.warn(
                 f"accuracy_bound_ is {bound:.3g}: in the worst case that share of what "
                 "a row shows is noise, by the public numbers of categories, records "
                 "and rows. Use fewer or coarser categories, fewer rows or columns, or "
                 "another method; choices() compares them.",
                 LowAccuracyWarning,
-                stacklevel=3,
+                stacklevel=3,  # whoever called fit
             )
 
     def sample(self, k: int = 1) -> Any:

@@ -131,5 +131,5 @@ def warn_seeded(source: RandomSource) -> None:
             "this fit is for tests, not for release. Leave random_state=None to "
             "publish.",
             NotForReleaseWarning,
-            stacklevel=3,
+            stacklevel=3,  # whoever called fit
         )

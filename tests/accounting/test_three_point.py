@@ -3,6 +3,7 @@
 import itertools
 import math
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -75,8 +76,26 @@ def test_numbers_out_of_range_are_refused(wrong):
         ThreePointDP(1.0, 0.1, 2.5)
 
 
-def test_delta_of_a_tiny_loss_is_still_an_upper_bound():
-    """One draw: delta is p (1 - exp(epsilon - a)), here computed without cancelling."""
-    g = ThreePointDP(1e-8, 0.4, 1)
-    exact = 0.4 * -math.expm1(1e-9 - 1e-8)
-    assert exact <= g.delta(1e-9) <= exact * 1.01
+@pytest.mark.parametrize(
+    ("loss", "gain", "m"), [(1e-8, 0.4, 1), (1e-8, 0.4, 20), (1e-6, 0.499, 12)]
+)
+def test_delta_of_a_tiny_loss_is_still_an_upper_bound(loss, gain, m):
+    """Floats cancel here, so the sum is taken at sixty digits."""
+    g = ThreePointDP(loss, gain, m)
+    for share in (0.001, 0.1, 0.6, 0.95):
+        exact = at_sixty_digits(loss, gain, m, share * m * loss)
+        assert exact <= g.delta(share * m * loss) <= exact * 1.01
+
+
+def at_sixty_digits(loss, gain, m, epsilon):
+    with mpmath.workdps(60):
+        a, p = mpmath.mpf(loss), mpmath.mpf(gain)
+        q, e = p * mpmath.exp(-a), mpmath.mpf(epsilon)
+        total = mpmath.mpf(0)
+        for up in range(m + 1):
+            for down in range(m + 1 - up):
+                if (gap := a * (up - down) - e) > 0:
+                    ways = mpmath.binomial(m, up) * mpmath.binomial(m - up, down)
+                    law = p**up * q**down * (1 - p - q) ** (m - up - down)
+                    total += ways * law * -mpmath.expm1(-gap)
+        return total

@@ -32,7 +32,7 @@ def test_queries_are_halfspaces_of_the_cube():
 
 
 def test_a_short_run_prints_three_tables(monkeypatch, capsys):
-    monkeypatch.setattr(bench.argparse._sys, "argv", ["bench", "--runs", "1"])
+    monkeypatch.setattr(bench.sys, "argv", ["bench", "--runs", "1"])
     monkeypatch.setattr(bench, "N_MWEM", 200)
     monkeypatch.setattr(bench, "N_ROUNDS", 2)
     monkeypatch.setattr(bench, "HALFSPACE_CASES", ((2, 4, 50, 1.0),))
@@ -42,3 +42,20 @@ def test_a_short_run_prints_three_tables(monkeypatch, capsys):
     assert "| 2 | 4 | 50 | 1.0 |" in printed
     assert printed.count("| 12 | ") == 2
     assert "| nothing | 0.000 |" in printed
+
+
+@pytest.mark.parametrize(
+    ("row", "status"),
+    [
+        ((0.2, 0.2, 0.1, 0.5), 0),
+        ((0.2, 0.05, 0.1, 0.5), 1),
+        ((0.6, 0.2, 0.1, 0.5), 1),
+    ],
+)
+def test_a_claim_that_does_not_hold_sets_the_exit_status(row, status, monkeypatch):
+    monkeypatch.setattr(bench, "halfspace_row", lambda *args: row)
+    monkeypatch.setattr(bench, "mwem_row", lambda *args: (0.1, 0.1, 0.1))
+    monkeypatch.setattr(bench, "timings", lambda large, rng: [])
+    for options, expected in (([], 0), (["--check"], status)):
+        monkeypatch.setattr(bench.sys, "argv", ["bench", *options])
+        assert bench.main() == expected

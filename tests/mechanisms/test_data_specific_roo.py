@@ -8,8 +8,10 @@ import pytest
 from exhaustive import epsilon_replace_one, histograms, law_by_mechanism, replaced
 from scipy.optimize import linprog
 
+import skdp.mechanisms._data_specific_roo as ds_roo
 from skdp.accounting import PureDP
 from skdp.mechanisms import DataSpecificROO
+from skdp.mechanisms._rational_exponential import exp_below
 
 
 def made(epsilon, k, n, **shape):
@@ -87,10 +89,10 @@ def least_sequence(epsilon, k, n):
     return found.x
 
 
-GRID = list(itertools.product([0.1, 0.3, 1.0, 2.5], [2, 3, 4], [3, 4, 5, 7, 8, 9, 12]))
+GRID = list(itertools.product([0.3, 1.0], [2, 3, 4], [3, 4, 5, 7, 8, 9, 12]))
 FULL = list(
     itertools.product(
-        [0.02, 0.1, 0.3, 0.7, 1.0, 2.0, 4.0], [2, 3, 4, 5, 6], [*range(1, 13), 15]
+        [0.02, 0.1, 0.3, 0.7, 1.0, 2.0, 2.5, 4.0], [2, 3, 4, 5, 6], [*range(1, 13), 15]
     )
 )
 
@@ -120,7 +122,6 @@ def test_no_valid_sequence_is_smaller_on_the_full_grid(epsilon, k, n):
 @pytest.mark.parametrize("bits", [3, 6, 12])
 def test_a_coarse_grid_rounds_to_the_private_side(bits):
     from skdp.mechanisms._data_specific_roo import _recursion, _two_symbols
-    from skdp.mechanisms._rational_exponential import exp_below
 
     for k, n, epsilon in itertools.product([2, 3, 4], [5, 8, 12], [0.3, 1.0]):
         most = exp_below(epsilon)
@@ -221,3 +222,27 @@ def test_the_guarantee_implies_the_target_for_very_many_records(epsilon, k, n):
         assert min(weights) > 0 or least == 0
         total = 2**mechanism.bits * (1 if k == 2 else k * n)
         assert sum(weights) == total
+
+
+@pytest.mark.parametrize("k", [2, 3, 50])
+@pytest.mark.parametrize("n", [1000, 10**7, 10**9, 10**15, 2**61])
+@pytest.mark.parametrize(
+    "epsilon", [0.01, 1e-3, pytest.param(1e-4, marks=pytest.mark.slow)]
+)
+def test_a_tiny_epsilon_is_kept_exactly_and_used_up(epsilon, k, n):
+    """The certified ratio is an exact fraction, and so is the bound of exp(epsilon)."""
+    mechanism = made(epsilon, k, n)
+    assert mechanism._ratio() <= exp_below(epsilon)
+    assert 0.99 * epsilon <= mechanism.guarantee.epsilon(0.0) <= epsilon
+    assert len(mechanism.obscured) <= 2.1 / epsilon + 3
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_table_that_is_too_long_is_refused_or_not_made(k, monkeypatch):
+    monkeypatch.setattr(ds_roo, "_LONGEST", 2000)
+    target = PureDP(1e-7, adjacency="replace-one")
+    shape = {"n_categories": k, "n_rows": 10**12}
+    assert DataSpecificROO.smallest(target, **shape) is None
+    with pytest.raises(ValueError, match="RevealOrObscure"):
+        DataSpecificROO.calibrate(target, **shape)
+    assert DataSpecificROO.smallest(target, n_categories=k, n_rows=1000) is not None

@@ -130,19 +130,51 @@ def test_tables_rounded_down_are_refused():
         CountWeights.calibrate(PRIVATE, profile="envelope", n_categories=K)
 
 
-def test_obscuring_a_thousandth_less_is_seen():
+def by_hand(target, n, k, **patched):
+    """Return data-specific obscuring with a bug, which calibration refuses."""
+    good = DataSpecificROO.calibrate(target, n_categories=k, n_rows=n)
+    ds_roo._sequence.cache_clear()
+    with mock.patch.multiple(ds_roo, **patched):
+        obscured, bits = ds_roo._sequence(target.epsilon_bound, k, n)
+        with pytest.raises(ValueError, match="more than epsilon"):
+            DataSpecificROO.calibrate(target, n_categories=k, n_rows=n)
+    return replace(good, obscured=obscured, bits=bits)
+
+
+def test_sums_in_single_precision_would_lose_a_symbol():
+    """A million records, nine symbols: the last one can come out on one side only."""
+    n, k = 10**6, 9
+    target = PureDP(3.0, adjacency="replace-one")
+    mechanism = RevealOrObscure.calibrate(target, n_categories=k, n_rows=n)
+    counts = np.array([n - 7, 1, 1, 1, 1, 1, 1, 1, 0])
+    replaced = counts - np.eye(k, dtype=int)[0] + np.eye(k, dtype=int)[-1]
+    single = [
+        np.diff(np.cumsum(law_of([mechanism.weights(c)])[0], dtype=np.float32))[-1]
+        for c in (counts, replaced)
+    ]
+    assert single[0] == 0.0 < single[1]
+    for c in (counts, replaced):
+        weights = mechanism.weights(c)
+        assert weights.dtype.kind in "iu"
+        assert int(weights.min()) >= 1
+        assert sum(int(w) for w in weights) < 1 << 63
+
+
+def test_obscuring_a_thousandth_less_is_refused_and_seen():
     bound = ds_roo._step_bound
-    with mock.patch.object(ds_roo, "_step_bound", lambda *a: bound(*a) * 999 / 1000):
-        mechanism = DataSpecificROO.calibrate(TARGET, **SHAPE)
+
+    def less(*args):
+        top, bottom = bound(*args)
+        return 999 * top, 1000 * bottom
+
+    mechanism = by_hand(TARGET, N, K, _step_bound=less)
     assert mechanism.guarantee.epsilon(0.0) > EPSILON + 5e-4
     assert exact(law_by_mechanism(mechanism)) > EPSILON + 5e-4
 
 
-def test_leaving_out_the_switch_of_the_least_count_is_seen():
-    with mock.patch.object(ds_roo, "_switch_bound", return_value=Fraction(0)):
-        mechanism = DataSpecificROO.calibrate(
-            PureDP(0.3, adjacency="replace-one"), n_categories=3, n_rows=12
-        )
+def test_leaving_out_the_switch_of_the_least_count_is_refused_and_seen():
+    target = PureDP(0.3, adjacency="replace-one")
+    mechanism = by_hand(target, 12, 3, _switch_bounds=lambda *args: [])
     law = law_by_mechanism(mechanism)
     assert epsilon_replace_one(law, 12, 3) > 0.3 + 1e-3
     assert mechanism.guarantee.epsilon(0.0) >= epsilon_replace_one(law, 12, 3) - 1e-12

@@ -107,7 +107,7 @@ def test_releases_follow_the_enumerated_law():
     mechanism, counts = with_odds(5, 3, 2, 1.0), np.array([3, 2, 0])
     source = as_random_source(5)
     tally = np.zeros(9)
-    for _ in range(9000):
+    for _ in range(2500):
         a, b = mechanism.release(counts, source).output
         tally[int(3 * a + b)] += 1
     expected = joint_law(counts, 2, mechanism.odds / 2**26) * tally.sum()

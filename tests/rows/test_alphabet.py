@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skdp.rows import Alphabet
+from skdp.rows import Alphabet, _addresses
 from skdp.rows import _alphabet as module
 
 
@@ -39,6 +39,7 @@ COLUMNS = [
     ([0.5, 2.5], np.array([0.5, 0.5, 2.5], dtype=np.float32)),
     ([True, False], np.array([True, True, False])),
     ([None, "x"], ["x", None, None]),
+    ([None, "x"], np.array(["x", None], dtype=object)),
     ([(1, 2), "x"], ["x", (1, 2)]),
     ([1, "1"], [1, "1", 1]),
     (
@@ -113,7 +114,7 @@ def test_many_blocks_many_addresses_and_fresh_objects(monkeypatch):
     assert alphabet.count(shared).tolist() == expected
     assert alphabet.count(fresh).tolist() == expected
     assert alphabet.count(np.repeat(shared, 2)[::2]).tolist() == expected
-    monkeypatch.setattr(module, "_SLOT_BITS", 3)  # hardly any slot is free
+    monkeypatch.setattr(_addresses, "_SLOT_BITS", 3)  # hardly any slot is free
     assert alphabet.count(shared).tolist() == expected
     shared[500] = "stranger"
     assert alphabet.count(shared, unknown="other").sum() == 1000
@@ -180,3 +181,69 @@ def test_counting_and_encoding_agree_on_times(unit, other, kind):
     codes = alphabet.encode(column)
     np.testing.assert_array_equal(codes, [1, 1, 0, 2])
     np.testing.assert_array_equal(alphabet.count(column), np.bincount(codes))
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series(["x", None]),
+        pd.Series(["x", None], dtype=object),
+        pd.Series(["x", float("nan")], dtype=object),
+        pd.Series(["x", pd.NA], dtype="string"),
+        pd.Series(["x", None], dtype="category"),
+    ],
+    ids=lambda c: str(c.dtype),
+)
+def test_missing_values_of_pandas_are_none_where_it_is_declared(column):
+    before = column.copy()
+    alphabet = Alphabet([None, "y", "x"])
+    assert alphabet.count(column).tolist() == [1, 0, 1]
+    assert alphabet.encode(column).tolist() == [2, 0]
+    pd.testing.assert_series_equal(column, before)
+    undeclared = Alphabet(["y", "x"])
+    with pytest.raises(ValueError, match="NaN"):
+        undeclared.count(column)
+    assert undeclared.encode(column, unknown="other").tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("value", "column"),
+    [
+        (1, pd.Series([1, pd.NA], dtype="Int64")),
+        (1, pd.Series([1.0, float("nan")])),
+        (True, pd.Series([True, pd.NA], dtype="boolean")),
+        (pd.Timestamp("2020-01-01"), pd.Series(pd.to_datetime(["2020-01-01", None]))),
+    ],
+    ids=["integer", "float", "boolean", "time"],
+)
+def test_missing_numbers_and_times_are_none_too(value, column):
+    assert Alphabet([None, value]).count(column).tolist() == [1, 1]
+    assert Alphabet([None, value]).encode(column).tolist() == [1, 0]
+    counts = Alphabet([value, "other"]).count(column, unknown="other")
+    assert counts.tolist() == [1, 1]
+
+
+def test_nan_of_an_array_is_not_none():
+    column = np.array([1.0, float("nan")])
+    with pytest.raises(ValueError, match="NaN"):
+        Alphabet([None, 1.0]).count(column)
+
+
+@pytest.mark.parametrize("unit", ["D", "s", "us", "ns"])
+@pytest.mark.parametrize("kind", [np.asarray, pd.Series], ids=["array", "series"])
+def test_times_of_any_unit_are_those_of_python(unit, kind):
+    """A list of several types keeps them, and is compared with what a column holds."""
+    column = kind(np.array(["2020-01-01", "2020-01-02"], dtype=f"M8[{unit}]"))
+    day = datetime.date if unit == "D" and kind is np.asarray else datetime.datetime
+    alphabet = Alphabet(["unknown", day(2020, 1, 2), day(2020, 1, 1)])
+    assert alphabet.count(column).tolist() == [0, 1, 1]
+    assert alphabet.encode(column).tolist() == [2, 1]
+    spans = kind(np.array([86400, 1], dtype="m8[s]").astype(f"m8[{unit}]"))
+    days = Alphabet([datetime.timedelta(days=1), None])
+    assert days.count(spans, unknown="other").tolist() == [1, 1]
+
+
+def test_a_time_between_microseconds_is_none_of_pythons():
+    column = np.array(["2020-01-01T00:00:00.000000001"], dtype="M8[ns]")
+    alphabet = Alphabet([datetime.datetime(2020, 1, 1), "other"])
+    assert alphabet.count(column, unknown="other").tolist() == [0, 1]

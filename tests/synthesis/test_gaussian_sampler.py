@@ -159,6 +159,16 @@ def test_the_published_loss_bounds_the_exact_one_of_most_draws():
     assert failures <= 45
 
 
+@pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame], ids=["array", "frame"])
+def test_writing_into_draws_does_not_change_the_released_ones(kind):
+    X = kind(np.random.default_rng(0).normal(size=(1000, 2)))
+    sampler = GaussianSampler(delta=1e-6, n_samples=2).fit(X)
+    before = sampler.samples_.copy()
+    out = sampler.sample(2)
+    out[:] = 7.0
+    np.testing.assert_array_equal(sampler.samples_, before)
+
+
 def test_draws_are_handed_out_once_and_keep_the_kind():
     frame = pd.DataFrame(data(900, 2), columns=["u", "v"])
     sampler = made(n_samples=3).fit(frame)

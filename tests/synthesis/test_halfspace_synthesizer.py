@@ -247,6 +247,24 @@ def test_more_bits_need_queries():
             HalfspaceSynthesizer(n_points=2, queries=wrong).fit(X)
 
 
+@pytest.mark.parametrize("n_bits", [21, 70, 5000])
+@pytest.mark.parametrize("queries", [None, np.ones((1, 4))], ids=["all", "own"])
+def test_columns_beyond_all_candidates_are_what_is_refused(n_bits, queries):
+    """Nobody is asked for rows with as many entries as there are records."""
+    X = np.zeros((10, n_bits), dtype=int)
+    with pytest.raises(ValueError, match=f"X has {n_bits} columns") as caught:
+        HalfspaceSynthesizer(queries=queries).fit(X)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("n_points", [100, 256, 10**9])
+def test_huge_numbers_of_candidates_are_told_by_their_order(n_points):
+    X = np.zeros((10, 10), dtype=int)
+    with pytest.raises(ValueError, match=r"over 10\*\*\d+ candidates") as caught:
+        HalfspaceSynthesizer(n_points=n_points, queries=cube(10).T).fit(X)
+    assert len(str(caught.value)) < 300
+
+
 def test_what_are_not_bits_is_refused_unquoted():
     with pytest.raises(ValueError, match="bits") as caught:
         HalfspaceSynthesizer().fit([[0, 1], [1, 77]])

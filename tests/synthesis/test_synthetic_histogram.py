@@ -164,6 +164,12 @@ def test_the_error_of_no_rows_is_refused():
         SyntheticHistogram().histogram_error(n_records=4, n_rows=0)
 
 
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, 2000.0])
+def test_the_error_needs_an_epsilon_that_can_be_spent(epsilon):
+    with pytest.raises(ValueError, match="epsilon"):
+        SyntheticHistogram(epsilon=epsilon).histogram_error(n_records=4, n_rows=10)
+
+
 def test_losses_are_not_told_of_records_that_are_not_declared():
     model = SyntheticHistogram(categories=CATEGORIES).fit(X)
     with pytest.raises(ValueError, match="declared"):
