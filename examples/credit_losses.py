@@ -270,7 +270,7 @@ def draw_all(
     draw_settings(axes[1], found)
     for axis in axes.flat:
         axis.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=120)
+    figure.savefig(path, dpi=110)
     plt.close(figure)
 
 

@@ -134,13 +134,13 @@ def draw(of: Study, path: Path) -> None:
     bar = figure.colorbar(cloud, ax=discs, shrink=0.7, pad=0.02, extend="both")
     bar.set_label("exact privacy loss of a row (nats)")
     draw_parts(of, figure.add_subplot(grid[2, :]))
-    figure.savefig(path, dpi=130)
+    figure.savefig(path, dpi=110)
     plt.close(figure)
 
 
 def draw_parts(of: Study, axis) -> None:
     """Draw the mean size of both parts of the loss against the angle."""
-    angles = np.linspace(0, np.pi, 73)
+    angles = np.linspace(0, np.pi, 49)
     parts = [of.losses(of.turned(angle)) for angle in angles]
     for j, (label, style) in enumerate((("leverage", "--"), ("gradient", "-"))):
         sizes = [np.abs(part[j]).mean() for part in parts]

@@ -10,7 +10,7 @@ EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 
 #: How the longer ones are made short.
 SMALL = {
-    "credit_losses": ["--rows", "2000", "--draws", "2"],
+    "credit_losses": ["--rows", "500", "--draws", "1"],
     "ridge_and_noise": ["--repeats", "1"],
 }
 
