@@ -492,9 +492,10 @@ def _shared_mu(draft: ReportedPerturbationDP, epsilon: float, delta: float) -> f
     """Return the largest ``mu`` of the coefficients with which the whole is safe."""
     if replace(draft, mu=_NEXT_TO_NOTHING * draft.mu).delta(epsilon) > delta:
         raise ValueError(
-            f"epsilon and delta leave nothing for the coefficients, got {epsilon!r} and "
-            f"{delta!r}: the statistics and the lattice steps alone cost more. Allowed: "
-            "larger ones. Release the coefficients alone, with ObjectivePerturbation."
+            "epsilon and delta leave nothing for the coefficients, got "
+            f"{epsilon!r} and {delta!r}: the statistics and the lattice steps alone "
+            "cost more. Allowed: larger ones. Release the coefficients alone, with "
+            "ObjectivePerturbation."
         )
     return largest_mu(lambda mu: replace(draft, mu=mu), epsilon, delta)
 
