@@ -15,8 +15,7 @@ beta     share of the noise that pays for that move
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -26,16 +25,20 @@ from skdp.accounting import (
     Adjacency,
     ApproximateDP,
     Guarantee,
-    PureDP,
     ReportedPerturbationDP,
 )
 from skdp.mechanisms._base import AdjacentPair, Mechanism, Release, require
-from skdp.mechanisms._calibration import analytic_mu, largest_mu
 from skdp.mechanisms._noise import GaussianNoise
 from skdp.mechanisms._noisy_gradient import NoisyGradient
 from skdp.mechanisms._noisy_hessian import NoisyHessian
 from skdp.mechanisms._noisy_statistic import NoisyStatistic
 from skdp.mechanisms._objective_perturbation import ObjectivePerturbation
+from skdp.mechanisms._reported_calibration import (
+    refuse_others,
+    reported_fields,
+    shared_mu,
+    with_room,
+)
 from skdp.mechanisms._ridge import plan_gaussian
 from skdp.mechanisms._smoothing import LatticeSmoothing
 from skdp.random import RandomSource
@@ -46,14 +49,6 @@ __all__ = ["ReportedObjectivePerturbation", "ReportedRelease"]
 
 _SOURCE = "joint bound of reported perturbation, docs/proofs/reported_perturbation.md"
 _LEVELS = ("hessian", "gradient")
-#: Share of mu^2 of the target that each reported statistic gets.
-_SHARE = 0.05
-#: Part of the smoothing size of the coefficients that each statistic's step gets.
-_STEP_SHARE = 0.25
-#: The noise grows by less than this factor when statistics share the target.
-_GROWTH = 1.25
-#: Coefficients with this part of their mu cost next to nothing.
-_NEXT_TO_NOTHING = 2.0**-20
 #: Lattice noise stays within so many scales but with probability below 1e-313.
 _WIDTHS = 38.0
 #: Share of a statistic's noise variance that hides the move from theta* to theta.
@@ -210,15 +205,15 @@ class ReportedObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
         """
         remedy = "Choose what is released beside the coefficients."
         check_choice("level", level, _LEVELS, remedy=remedy)
-        _refuse_others(target)
+        refuse_others(target)
         epsilon, delta = target.epsilon_bound, target.delta_bound
         main = ObjectivePerturbation.calibrate(
             target, radius=radius, n_coefficients=n_coefficients, alpha=alpha
         )
         step_mu = plan_gaussian(epsilon, delta, target.adjacency).smoothing_mu
-        main = replace(main, smoothing=_with_room(main.smoothing, step_mu))
-        draft = cls(main=main, **_statistics(main, target, step_mu, level))
-        mu = _shared_mu(draft._joint_guarantee(smoothed=True), epsilon, delta)
+        main = replace(main, smoothing=with_room(main.smoothing, step_mu))
+        draft = cls(main=main, **reported_fields(main, target, step_mu, level))
+        mu = shared_mu(draft._joint_guarantee(smoothed=True), epsilon, delta)
         return replace(draft, main=replace(main, noise_law=GaussianNoise(radius / mu)))
 
     @property
@@ -441,63 +436,6 @@ class ReportedObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
             ApproximateDP(1.0, 1e-6), radius=2.0, n_coefficients=1, level="gradient"
         )
         yield replace(usual, hessian_scale=usual.hessian_scale / 6)
-
-
-def _refuse_others(target: PureDP | ApproximateDP) -> None:
-    """Refuse what the proof does not cover."""
-    remedy = "Release the coefficients alone, with ObjectivePerturbation, otherwise."
-    if target.adjacency is not Adjacency.ADD_REMOVE:
-        raise ValueError(
-            f"adjacency is not covered, got {str(target.adjacency)!r}: where rows are "
-            "replaced, two of them move the Hessian in different directions. Allowed: "
-            f"'add-remove'. {remedy}"
-        )
-    if isinstance(target, PureDP) or target.delta_bound == 0.0:
-        raise ValueError(
-            "delta is out of range, got 0: the noise of the Hessian and of the "
-            f"gradient is Gaussian. Allowed: 0 < delta < 1. {remedy}"
-        )
-
-
-def _with_room(step: LatticeSmoothing, mu: float) -> LatticeSmoothing:
-    """Return the step for a solver that is stopped by a little more noise."""
-    return LatticeSmoothing.concentrated(
-        error=_GROWTH * step.error, n_features=step.n_features, mu=mu
-    )
-
-
-def _statistics(
-    main: ObjectivePerturbation, target: ApproximateDP, step_mu: float, level: str
-) -> dict[str, Any]:
-    """Return scales and smoothing steps of what is reported, as fields."""
-    share = math.sqrt(_SHARE) * analytic_mu(target.epsilon_bound, target.delta_bound)
-    kinds: dict[str, type[NoisyStatistic]] = {"hessian": NoisyHessian}
-    if level == "gradient":
-        kinds["gradient"] = NoisyGradient
-    fields: dict[str, Any] = {}
-    for name, kind in kinds.items():
-        scale = kind.row_bound(main.loss, main.radius) / share
-        fields[f"{name}_scale"] = scale
-        fields[f"{name}_smoothing"] = kind.smoothing_step(
-            scale,
-            _STEP_SHARE * step_mu,
-            radius=main.radius,
-            n_coefficients=main.n_coefficients,
-        )
-    return fields
-
-
-@lru_cache(maxsize=1024)
-def _shared_mu(draft: ReportedPerturbationDP, epsilon: float, delta: float) -> float:
-    """Return the largest ``mu`` of the coefficients with which the whole is safe."""
-    if replace(draft, mu=_NEXT_TO_NOTHING * draft.mu).delta(epsilon) > delta:
-        raise ValueError(
-            "epsilon and delta leave nothing for the coefficients, got "
-            f"{epsilon!r} and {delta!r}: the statistics and the lattice steps alone "
-            "cost more. Allowed: larger ones. Release the coefficients alone, with "
-            "ObjectivePerturbation."
-        )
-    return largest_mu(lambda mu: replace(draft, mu=mu), epsilon, delta)
 
 
 def _flat(statistic: FloatArray) -> FloatArray:

@@ -6,7 +6,7 @@ from unittest import mock
 import skdp.accounting._reported_perturbation as joint
 import skdp.mechanisms._exponential as exponential
 import skdp.mechanisms._gaussian as gaussian
-import skdp.mechanisms._reported_perturbation as reported
+import skdp.mechanisms._reported_calibration as reported
 import skdp.mechanisms._ridge as ridge
 
 __all__ = ["PLANTED", "bug", "planted", "scaled"]
@@ -46,7 +46,7 @@ def _forget():
         gaussian.calibrated_gaussian,
         exponential.cached_coefficient,
         joint.joint_law,
-        reported._shared_mu,
+        reported.shared_mu,
     ):
         cached.cache_clear()
 

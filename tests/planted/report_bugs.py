@@ -109,7 +109,7 @@ def _():
     def wrap(_):
         return lambda draft, epsilon, delta: draft.mu
 
-    return [(reported, "_shared_mu", wrap)]
+    return [(reported, "shared_mu", wrap)]
 
 
 # --- what is released -----------------------------------------------------------------
