@@ -26,7 +26,7 @@ from skdp.accounting._adjacency import Adjacency
 from skdp.accounting._concentrated import ZeroConcentratedDP
 from skdp.accounting._finite_law import FiniteLaw, chord_masses
 from skdp.accounting._guarantee import Guarantee
-from skdp.accounting._numbers import nonnegative
+from skdp.accounting._numbers import mirrored, nonnegative
 from skdp.accounting._objective_perturbation import removal_loss
 from skdp.accounting._smoothing import NormalLoss
 
@@ -37,7 +37,10 @@ __all__ = ["ReportedPerturbationDP"]
 _TAILS = float(np.finfo(np.float64).tiny)
 #: Rounds in which the point of tangency moves to the maximiser; every round is valid.
 _ROUNDS = 2
+#: A normal variable is above this with probability 0 in floats.
 _FAR = 39.0
+#: Largest epsilon at which a replacement is bounded; from there on it says the same.
+_LARGEST_REPLACED = 1000.0
 
 
 def _spread(start: float, step: float, bulk: float, growth: float) -> FloatArray:
@@ -129,7 +132,7 @@ class ReportedPerturbationDP(Guarantee):
     smoothing_rho : float, default=0.0
         zCDP cost of all lattice noise, >= 0.
     adjacency : Adjacency or str, default="add-remove"
-        Which data sets count as neighbours; no other relation is covered.
+        Which data sets count as neighbours. Replacing counts as removing and adding.
     assumptions : tuple of str, default=()
         What the guarantee takes as given.
     source : str, default=""
@@ -140,7 +143,7 @@ class ReportedPerturbationDP(Guarantee):
     Raises
     ------
     ValueError
-        If a number is out of range, or the relation is replace-one.
+        If a number is out of range.
 
     References
     ----------
@@ -172,12 +175,6 @@ class ReportedPerturbationDP(Guarantee):
                 "mu is out of range, got 0. Allowed: mu > 0. "
                 "Pass the row gradient bound over the noise's standard deviation."
             )
-        if self.adjacency is not Adjacency.ADD_REMOVE:
-            raise ValueError(
-                f"adjacency is not covered, got {str(self.adjacency)!r}. Allowed: "
-                "'add-remove'. Release the minimiser alone, with an "
-                "ObjectivePerturbationDP, where rows are replaced."
-            )
 
     @property
     def joint_mu(self) -> float:
@@ -185,11 +182,31 @@ class ReportedPerturbationDP(Guarantee):
         return math.hypot(self.mu, self.gradient_mu)
 
     def _delta(self, epsilon: FloatArray) -> FloatArray:
+        if self.adjacency is Adjacency.REPLACE_ONE:
+            return self._replace_delta(epsilon)
         # the Jacobian can only lower the loss of adding: removal is worse
         return self._profile(epsilon, self.curvature)
 
     def _delta_directed(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return self._delta(epsilon), self._profile(epsilon, 0.0)
+        values = self._delta(epsilon)
+        if self.adjacency is Adjacency.REPLACE_ONE:
+            return values, values
+        return values, self._profile(epsilon, 0.0)
+
+    def _replace_delta(self, epsilon: FloatArray) -> FloatArray:
+        """Bound a removal and an addition, half of epsilon each."""
+        both = mirrored(self._removed_and_added, epsilon)
+        # the bound is no profile of one mechanism: keep it nonincreasing across zero
+        at_zero = self._removed_and_added(np.zeros(1))
+        return np.where(epsilon < 0.0, np.maximum(both, at_zero), both)
+
+    def _removed_and_added(self, epsilon: FloatArray) -> FloatArray:
+        # beyond, the factor would make something of what the tails leave out
+        half = np.minimum(epsilon, _LARGEST_REPLACED) / 2
+        removed = self._profile(half, self.curvature)
+        total = removed + np.exp(half) * self._profile(half, 0.0)
+        out: FloatArray = np.minimum(total, 1.0)
+        return out
 
     def _profile(self, epsilon: FloatArray, kappa: float) -> FloatArray:
         loss: NormalLoss | FiniteLaw = removal_loss(self.joint_mu, kappa)
@@ -203,13 +220,19 @@ class ReportedPerturbationDP(Guarantee):
         if self.smoothing_rho == 0.0:
             return (self,)
         ideal = ReportedPerturbationDP(
-            self.mu, self.curvature, self.hessian_mu, self.gradient_mu
+            self.mu,
+            self.curvature,
+            self.hessian_mu,
+            self.gradient_mu,
+            adjacency=self.adjacency,
         )
-        return (ideal, ZeroConcentratedDP(self.smoothing_rho))
+        blur = ZeroConcentratedDP(self.smoothing_rho, adjacency=self.adjacency)
+        return (ideal, blur)
 
-    def _to_replace_one(self) -> Guarantee:
-        raise TypeError(
-            "ReportedPerturbationDP says nothing about replaced rows, got "
-            "to_replace_one(). Allowed: 'add-remove'. Convert first: "
-            "ApproximateDP(g.epsilon(delta), delta).to_replace_one()."
-        )
+    def _to_replace_one(self) -> "ReportedPerturbationDP":
+        """Keep the numbers: they describe the release, whose replace-one bound differs.
+
+        The lattice noise hides errors of computation, whatever the neighbours are.
+        """
+        numbers = (getattr(self, name) for name in self._own_fields())
+        return self._with(*numbers, adjacency=Adjacency.REPLACE_ONE)

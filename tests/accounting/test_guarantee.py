@@ -19,6 +19,7 @@ from skdp.accounting import (
     ObjectivePerturbationDP,
     PureDP,
     RejectionLoopDP,
+    ReportedPerturbationDP,
     RuntimeCost,
     Simultaneous,
     SmoothedGaussianDP,
@@ -42,6 +43,8 @@ ALL = [
     ObjectivePerturbationDP(0.25, 0.9, 1e-6),
     ObjectivePerturbationDP(0.25, 3.0),
     ObjectivePerturbationDP(0.1, 0.25, 1e-8, adjacency="replace-one"),
+    ReportedPerturbationDP(0.25, 0.9, 0.2, 0.1, 1e-6),
+    ReportedPerturbationDP(0.1, 0.25, 0.03, adjacency="replace-one"),
     RuntimeCost("simple", p_hi=0.6, Dg=0.3),
     RuntimeCost("batched", p_lo=0.1, p_hi=0.9, Dg=0.3, batch=12),
     RuntimeCost("truncated", p_lo=0.1, p_hi=0.9, Dg=0.3, batch=12),
@@ -180,7 +183,7 @@ def test_replacement_costs_at_least_as_much_and_is_one_way(g):
 @every
 def test_groups_never_change_the_neighbours(g):
     assert g.group(1) is g
-    if isinstance(g, ObjectivePerturbationDP):
+    if isinstance(g, ObjectivePerturbationDP | ReportedPerturbationDP):
         with pytest.raises(TypeError, match="no group rule"):
             g.group(2)
     else:

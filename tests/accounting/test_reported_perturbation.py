@@ -8,7 +8,6 @@ import pytest
 from scipy.special import log_ndtr
 
 from skdp.accounting import (
-    ApproximateDP,
     GaussianDP,
     Guarantee,
     ObjectivePerturbationDP,
@@ -199,18 +198,51 @@ def test_numbers_out_of_range_are_refused(i, number):
         ReportedPerturbationDP(*numbers)
 
 
-def test_zero_mu_and_replaced_rows_are_refused():
+def test_zero_mu_and_groups_are_refused():
     with pytest.raises(ValueError, match="mu is out of range"):
         ReportedPerturbationDP(0.0, 1.0)
-    with pytest.raises(ValueError, match=r"'replace-one'.*Allowed: 'add-remove'"):
-        ReportedPerturbationDP(0.2, 1.0, adjacency="replace-one")
-    g = ReportedPerturbationDP(0.2, 1.0, 0.1)
-    with pytest.raises(TypeError, match="says nothing about replaced rows"):
-        g.to_replace_one()
     with pytest.raises(TypeError, match="no group rule"):
-        g.group(2)
-    converted = ApproximateDP(g.epsilon(1e-6), 1e-6).to_replace_one()
-    assert converted.adjacency == "replace-one"
+        ReportedPerturbationDP(0.2, 1.0, 0.1).group(2)
+
+
+def test_replacing_costs_no_less_than_the_gaussian_parts_and_no_more_than_twice():
+    g = USUAL[1.0]
+    pair = g.to_replace_one()
+    assert pair == ReportedPerturbationDP(
+        *(getattr(g, name) for name in g._own_fields()), adjacency="replace-one"
+    )
+    joint = GaussianDP(2 * math.hypot(g.mu, g.gradient_mu))
+    for delta in (1e-3, 1e-6, 1e-12):
+        assert joint.epsilon(delta) <= pair.epsilon(delta) <= 2.4 * g.epsilon(delta)
+    values = pair.delta(np.array([-2.0, 0.0, 5.0, 999.0, 1e4, 1e8]))
+    # e^(epsilon / 2) times the least normal float is what tails may add
+    assert (np.diff(values) <= 1e-80).all()
+    assert values[-1] < 1e-80
+
+
+def test_exact_replacements_in_one_dimension_never_exceed_the_profile():
+    """Rows of opposite labels: the sums of both derivatives move by a difference."""
+    g = ReportedPerturbationDP(0.4, 0.9, 0.4, 0.3, adjacency="replace-one")
+    alpha, theta = 1 / g.curvature, np.linspace(-30, 30, 20_001)
+    for n, x in ((0, 1.0), (6, 1.0), (6, 0.4)):
+        sides = []
+        for row, label in ((1.0, 1), (x, -1)):
+            slope, curve = alpha * theta, np.full_like(theta, alpha)
+            for times, at, sign in ((n, 1.0, -1), (1, row, label)):
+                p = 1 / (1 + np.exp(sign * at * theta))
+                slope = slope - times * sign * at * p
+                curve = curve + times * at * at * p * (1 - p)
+            sides.append((slope, curve, np.log(curve) - (g.mu * slope) ** 2 / 2))
+        (s, c, p), (t, k, q) = sides
+        size = np.hypot(g.gradient_mu * (s - t), 4 * g.hessian_mu * (c - k)) + 1e-9
+        for mine, other in ((p, q), (q, p)):
+            for epsilon in (0.0, 0.5, 2.0):
+                level = epsilon - (mine - other)
+                top = log_ndtr(size / 2 - level / size)
+                bottom = level + log_ndtr(-size / 2 - level / size)
+                inner = np.exp(top) * -np.expm1(np.minimum(bottom - top, 0.0))
+                found = np.exp(mine) @ inner * g.mu / math.sqrt(2 * math.pi)
+                assert found * (theta[1] - theta[0]) <= g.delta(epsilon)
 
 
 @pytest.mark.parametrize("numbers", [(1e-8, 1e-8, 0.1), (60.0, 1e6, 20.0)], ids=str)
