@@ -115,8 +115,8 @@ class ReportedPerturbationDP(Guarantee):
     .. math:: \delta(\varepsilon) = E_{w, w_3 \sim N(0,1)}\,
               D_2(\varepsilon - \psi(w, w_3)).
 
-    Computed from above: never below the expectation, and above it by 0.3 % around
-    delta = 1e-6.
+    Computed from above: never below what the proof allows for, and by less than 1 %
+    above the expectation around delta = 1e-6.
 
     Parameters
     ----------
