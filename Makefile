@@ -10,13 +10,16 @@ export MPLBACKEND := Agg
 
 PYTEST := -m pytest -n 2 --dist=worksteal
 
+# installing a browser needs root; whoever is root may have no sudo
+AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
+
 # the oldest releases the package promises to work with, and tools of their time
 OLDEST := numpy==2.0.* scipy==1.13.* pandas==2.2.2 scikit-learn==1.6.0 \
 	statsmodels==0.14.2 matplotlib==3.8.* pyparsing==3.1.* dp-accounting==0.6.* \
 	opendp==0.12.* mpmath numpydoc==1.8.* pytest==8.2.* pytest-xdist==3.6.* \
 	pytest-randomly==3.15.* pytest-timeout==2.3.* pytest-cov==5.* hypothesis==6.100.*
 
-.PHONY: help demo test coverage test-slow test-lowest lint bench clean
+.PHONY: help demo test coverage test-slow test-page test-lowest lint bench clean
 
 help:
 	@echo "make demo         install the package and run examples/quickstart.py"
@@ -25,6 +28,7 @@ help:
 	@echo "make lint         check metadata, style, types, layers, spelling, dependencies"
 	@echo "make test-lowest  run the default tests on the oldest supported releases"
 	@echo "make test-slow    run the heavy audits"
+	@echo "make test-page    run the tests of the lookup page in a browser"
 	@echo "make bench        measure accuracy and speed"
 	@echo "make clean        remove the virtual environments"
 
@@ -39,6 +43,11 @@ coverage: $(VENV)/.test
 
 test-slow: $(VENV)/.test
 	$(VENV)/bin/python $(PYTEST) -m slow
+
+test-page: $(VENV)/.page
+	@command -v chromium >/dev/null || { $(AS_ROOT) apt-get update && \
+		$(AS_ROOT) apt-get install --yes --no-install-recommends chromium; }
+	$(VENV)/bin/python -m pytest -m page tests/page
 
 # what is left out is mathematics, which does not depend on releases; the estimators
 # that are tested here go through all of it
@@ -61,6 +70,7 @@ lint: $(VENV)/.lint
 bench: $(VENV)/.test
 	$(VENV)/bin/python benchmarks/frontier.py
 	$(VENV)/bin/python benchmarks/speed.py
+	$(VENV)/bin/python benchmarks/report_speed.py
 
 clean:
 	rm -rf $(VENV) $(LOWEST)
@@ -76,6 +86,10 @@ $(VENV)/.test: pyproject.toml | $(VENV)/.pip
 
 $(VENV)/.lint: pyproject.toml $(VENV)/.test
 	$(VENV)/bin/pip install --quiet --group lint
+	touch $@
+
+$(VENV)/.page: pyproject.toml $(VENV)/.test
+	$(VENV)/bin/pip install --quiet --group page
 	touch $@
 
 $(LOWEST)/.test: pyproject.toml Makefile | $(LOWEST)/.pip

@@ -7,7 +7,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from skdp._pipeline import pdp_loss, privacy_spent
+    from skdp._pipeline import pdp_loss, privacy_spent, published_report
     from skdp.accounting import (
         Adjacency,
         ApproximateDP,
@@ -71,6 +71,7 @@ __all__ = [  # noqa: RUF022 (plain order: MWEM is a class)
     "compose",
     "pdp_loss",
     "privacy_spent",
+    "published_report",
 ]
 
 _HOMES = {
@@ -102,6 +103,7 @@ _HOMES = {
     "compose": "skdp.accounting",
     "pdp_loss": "skdp._pipeline",
     "privacy_spent": "skdp._pipeline",
+    "published_report": "skdp._pipeline",
 }
 
 _ROOMS = frozenset(

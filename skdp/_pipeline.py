@@ -23,7 +23,7 @@ from skdp.accounting import (
 )
 from skdp.accounting._spent import GRADES, LEVELS
 from skdp.exceptions import PrivacyLeakWarning
-from skdp.linear_model._door import one_person
+from skdp.pdp import PublishedReport
 from skdp.preprocessing._containers import CONTAINERS, judge_container, parts_of
 from skdp.preprocessing._data_independent import (
     FREE,
@@ -31,8 +31,10 @@ from skdp.preprocessing._data_independent import (
     check_fitted,
     judge,
 )
+from skdp.preprocessing._fold import fold
+from skdp.rows._one_person import one_person
 
-__all__ = ["pdp_loss", "privacy_spent"]
+__all__ = ["pdp_loss", "privacy_spent", "published_report"]
 
 #: Levels from the weakest claim to the strongest; GRADES stand the other way round.
 _LEVELS = tuple(LEVELS)
@@ -164,6 +166,64 @@ def pdp_loss(
         X, y = one_person(X)
     _warn_of_leaks(_walk("", estimator))
     return _loss(estimator, X, y, options)
+
+
+def published_report(estimator: Any) -> PublishedReport:
+    """Return the report of a fitted pipeline, in the units of the raw columns.
+
+    Scaling and clipping steps are folded into public constants of the report, so that
+    a person is asked for her values as the pipeline takes them.
+
+    Parameters
+    ----------
+    estimator : estimator or Pipeline
+        Fitted; its last step has a ``report_``. Steps before it are at most one
+        ``BoundedScaler``, followed by any number of ``RowClipper``.
+
+    Returns
+    -------
+    report : PublishedReport
+        Its ``loss`` is that of :func:`pdp_loss`, or smaller where a clipper is
+        stricter than the estimator.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the estimator is not fitted.
+    TypeError
+        If the last step has no report, or another step cannot be folded.
+
+    Examples
+    --------
+    >>> import skdp
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from skdp.datasets import make_classification_rows
+    >>> X, y = make_classification_rows(500, 3, random_state=0)
+    >>> pipeline = make_pipeline(
+    ...     skdp.BoundedScaler(bounds=(-1, 1)),
+    ...     skdp.ObjPertLogisticRegression(epsilon=1.0, classes=[0, 1]),
+    ... )
+    >>> report = skdp.published_report(pipeline.fit(X, y))
+    >>> report.column_scale
+    (1.0, 1.0, 1.0)
+    """
+    check_fitted(estimator)
+    steps = []
+    while type(estimator) is Pipeline:
+        steps += estimator.steps[:-1]
+        estimator = estimator.steps[-1][1]
+    report = getattr(estimator, "report_", None)
+    if not isinstance(report, PublishedReport):
+        raise TypeError(
+            f"the last step publishes no report, got {type(estimator).__name__}. "
+            "Allowed: an estimator with an attribute report_, such as "
+            "ObjPertLogisticRegression. Ask other private estimators for pdp_loss."
+        )
+    folded = fold(steps)
+    changes: dict[str, Any] = dict(folded.columns)
+    if folded.names is not None:
+        changes["feature_names"] = folded.names
+    return replace(report, data_norm=min(report.data_norm, folded.data_norm), **changes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ __all__ = [
     "check_flag",
     "check_positive",
     "check_real",
+    "check_rho",
     "is_auto",
     "warn",
 ]
@@ -142,6 +143,17 @@ def check_delta(value: object, *, name: str = "delta") -> float:
             "whole record of one person in a thousand. Choose a delta well below one "
             "over the number of people.",
             WeakGuaranteeWarning,
+        )
+    return number
+
+
+def check_rho(value: object, *, least: float = 1e-300) -> float:
+    """Return the failure probability of a published bound, refusing what is none."""
+    allowed, remedy = f"{least:g} <= rho < 1", "Use the default 1e-6."
+    number = check_real("rho", value, allowed=allowed, remedy=remedy)
+    if not least <= number < 1.0:
+        raise ValueError(
+            f"rho is out of range, got {value!r}. Allowed: {allowed}. {remedy}"
         )
     return number
 

@@ -13,6 +13,7 @@ PAGES = [
     "docs/accounting.md",
     "docs/posterior_sampling.md",
     "docs/selection.md",
+    "docs/pdp_report.md",
     "CONTRIBUTING.md",
 ]
 OPTIONS = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
@@ -24,7 +25,8 @@ def blocks(page):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_scripts_run(page, capsys):
+def test_scripts_run(page, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     scripts = [block for block in blocks(page) if ">>>" not in block]
     exec("\n".join(scripts), {})
     if page == "README.md":
@@ -33,8 +35,9 @@ def test_scripts_run(page, capsys):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_sessions_print_what_they_show(page):
+def test_sessions_print_what_they_show(page, tmp_path, monkeypatch):
     """Numbers are compared to the digits shown."""
+    monkeypatch.chdir(tmp_path)
     session = "\n".join(block for block in blocks(page) if ">>>" in block)
     test = doctest.DocTestParser().get_doctest(session, {}, page, page, 0)
     runner = doctest.DocTestRunner(checker=RoundedNumbers(), optionflags=OPTIONS)

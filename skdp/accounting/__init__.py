@@ -22,6 +22,7 @@ from skdp.accounting._preconditioned import PreconditionedPerturbationDP
 from skdp.accounting._public import Public
 from skdp.accounting._pure import PureDP
 from skdp.accounting._rejection_loop import RejectionLoopDP, joint_loop_delta
+from skdp.accounting._reported_perturbation import ReportedPerturbationDP
 from skdp.accounting._risk import Risk
 from skdp.accounting._runtime import RuntimeCost
 from skdp.accounting._simultaneous import Simultaneous
@@ -53,6 +54,7 @@ __all__ = [
     "Public",
     "PureDP",
     "RejectionLoopDP",
+    "ReportedPerturbationDP",
     "Risk",
     "RuntimeCost",
     "Simultaneous",

@@ -20,6 +20,7 @@ import numpy as np
 
 from skdp._typing import FloatArray, MatrixLike
 from skdp.audit._pdp import check_private
+from skdp.linear_model._reporting import objective_mechanism
 from skdp.mechanisms import GaussianNoise, ObjectivePerturbation
 from skdp.rows import PrivateRows
 
@@ -132,7 +133,7 @@ def fit_diagnostics(est: Any, X: MatrixLike, y: MatrixLike) -> FitDiagnostics:
     """
     check_private(est)
     rows: PrivateRows = est._query_rows(X, y)
-    mechanism: ObjectivePerturbation = est.mechanism_
+    mechanism = objective_mechanism(est.mechanism_)
     theta: FloatArray = est._theta()
     norms, signs, squares = _read(rows)
     hessian = mechanism.objective(rows).hessian(theta)

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from skdp._typing import BoolArray, FloatArray, MatrixLike
 from skdp._validation import check_choice
 from skdp.audit._sampler_pdp import sampler_loss
+from skdp.linear_model._reporting import objective_mechanism
 from skdp.mechanisms import AdaSSP
 from skdp.pdp import exact_loss, exact_moments_loss
 from skdp.rows import PrivateRows
@@ -28,7 +29,9 @@ def exact_pdp_loss(
 ) -> FloatArray:
     """Return what the release really cost each person. NOT FOR RELEASE.
 
-    The result is a function of everybody's rows. Publish ``est.pdp_loss`` instead.
+    Of everything that was released together: the coefficients, and a noisy Hessian and
+    gradient where ``pdp_report`` asked for them. The result is a function of
+    everybody's rows. Publish ``est.pdp_loss`` instead.
 
     Parameters
     ----------
@@ -92,7 +95,16 @@ def exact_pdp_loss(
     if isinstance(est.mechanism_, AdaSSP):
         loss = exact_moments_loss(est.mechanism_, est._output(), train, rows, member)
     else:
-        loss = exact_loss(est.mechanism_, est._theta(), train, rows, member)
+        report = getattr(est, "report_", None)
+        loss = exact_loss(
+            objective_mechanism(est.mechanism_),
+            est._theta(),
+            train,
+            rows,
+            member,
+            hessian=getattr(report, "hessian", None),
+            gradient=getattr(report, "gradient", None),
+        )
     return loss if signed else np.abs(loss)
 
 

@@ -17,6 +17,6 @@ def new_axes(ax: Any, n_axes: int = 1) -> Any:
             "pip install 'skdp[plot]'"
         ) from None
     if n_axes == 1:
-        return pyplot.subplots()[1]
+        return pyplot.subplots(layout="constrained")[1]
     size = (3.2 * n_axes, 3.2)
     return pyplot.subplots(1, n_axes, figsize=size, layout="constrained")[1]

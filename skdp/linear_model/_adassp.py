@@ -9,14 +9,11 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._typing import FloatArray, MatrixLike
+from skdp._validation import check_rho
 from skdp.accounting import ApproximateDP, PrivacyPart, PrivacySpent
 from skdp.linear_model._base import PrivateEstimatorMixin
-from skdp.linear_model._disclosure import (
-    assumptions_about,
-    read_rho,
-    warn_if_seeded,
-)
-from skdp.linear_model._door import features, one_person
+from skdp.linear_model._disclosure import assumptions_about, warn_if_seeded
+from skdp.linear_model._door import features
 from skdp.linear_model._margins import dense, margins
 from skdp.linear_model._numeric_door import enter_numeric_query, enter_numeric_training
 from skdp.linear_model._posterior_loss import read_bounds
@@ -24,6 +21,7 @@ from skdp.linear_model._settings import Limits, LinearSettings, read_settings
 from skdp.mechanisms import AdaSSP, NoisyMoments
 from skdp.pdp import moments_loss
 from skdp.rows import L2Ball, PrivateRows, Targets
+from skdp.rows._one_person import one_person
 
 __all__ = ["AdaSSPRegressor"]
 
@@ -318,7 +316,7 @@ class AdaSSPRegressor(RegressorMixin, PrivateEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         if y is None:
             X, y = one_person(X)
-        rho = read_rho(rho)
+        rho = check_rho(rho)
         return moments_loss(self.mechanism_, self._query_rows(X, y), rho=rho)
 
     def _query_rows(self, X: MatrixLike, y: MatrixLike) -> PrivateRows:

@@ -1,11 +1,11 @@
 """What a fit says about itself: what it takes for public, and whether to publish it."""
 
-from skdp._validation import check_real, warn
+from skdp._validation import warn
 from skdp.exceptions import NotForReleaseWarning
 from skdp.random import RandomSource
 from skdp.rows import Labels, Targets
 
-__all__ = ["assumptions_about", "read_rho", "warn_if_seeded"]
+__all__ = ["assumptions_about", "warn_if_seeded"]
 
 
 def assumptions_about(
@@ -32,14 +32,3 @@ def warn_if_seeded(source: RandomSource) -> None:
             "random_state=None to publish.",
             NotForReleaseWarning,
         )
-
-
-def read_rho(rho: object) -> float:
-    """Return the failure probability of a published bound, refusing what is none."""
-    allowed, remedy = "1e-300 <= rho < 1", "Use the default 1e-6."
-    number = check_real("rho", rho, allowed=allowed, remedy=remedy)
-    if not 1e-300 <= number < 1.0:
-        raise ValueError(
-            f"rho is out of range, got {rho!r}. Allowed: {allowed}. {remedy}"
-        )
-    return number

@@ -24,12 +24,10 @@ from skdp.rows import (
     RowBlocks,
     as_row_blocks,
 )
-from skdp.rows._labels import label_array
+from skdp.rows._labels import check_same_kind, label_array
 
-__all__ = ["column", "enter_query", "enter_training", "features", "one_person"]
+__all__ = ["column", "enter_query", "enter_training", "features"]
 
-#: What numpy's kinds of dtypes hold; objects may hold anything.
-_KINDS = {"U": "text", "S": "text"} | dict.fromkeys("fiub", "numbers")
 #: Rows of a frame that are converted and checked at once.
 _FRAME_ROWS = 65_536
 
@@ -158,13 +156,7 @@ def _targets(y: MatrixLike) -> MatrixLike:
 def _declared_targets(y: MatrixLike, labels: Labels) -> MatrixLike:
     """Return labels of which only the declared ones count, each in its own type."""
     y = column(label_array(y))
-    kinds = {_KINDS.get(y.dtype.kind), _KINDS.get(labels.classes.dtype.kind)}
-    if kinds == {"text", "numbers"}:
-        raise ValueError(
-            "y and classes are of different kinds: one holds text, the other numbers, "
-            "so no label can be one of the classes. Declare the classes as they stand "
-            "in y; inside a meta-estimator that encodes labels, classes=[0, 1]."
-        )
+    check_same_kind(y, labels)
     if y.dtype == object:
         if np.any(np.frompyfunc(_is_not_finite, 1, 1)(y)):
             raise ValueError("Input y contains NaN or infinity.")
@@ -194,22 +186,3 @@ def _read_labels(y: MatrixLike) -> Labels:
         PrivacyLeakWarning,
     )
     return Labels(observed)
-
-
-def one_person(person: Any) -> tuple[MatrixLike, Any]:
-    """Return ``(x, label)`` as a table of one row and its labels.
-
-    A row of a data frame, given as a Series or as a frame of one row, keeps its names.
-    """
-    if not (isinstance(person, tuple) and len(person) == 2):
-        raise TypeError(
-            f"y is missing, got X of type {type(person).__name__} alone. Allowed: "
-            "pdp_loss(X, y) for many people, or pdp_loss((x, label)) for one. Pass the "
-            "labels."
-        )
-    x, label = person
-    if hasattr(x, "to_frame"):
-        x = x.to_frame().T.infer_objects()
-    elif not hasattr(x, "iloc"):
-        x = np.asarray(x).reshape(1, -1)
-    return x, np.asarray(label).reshape(1)

@@ -10,20 +10,21 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._typing import FloatArray, MatrixLike
-from skdp._validation import check_real, warn
 from skdp.accounting import PrivacyPart, PrivacySpent
-from skdp.exceptions import NotForReleaseWarning
 from skdp.linear_model._base import PrivateEstimatorMixin
-from skdp.linear_model._door import (
-    enter_query,
-    enter_training,
-    features,
-    one_person,
-)
+from skdp.linear_model._disclosure import assumptions_about, warn_if_seeded
+from skdp.linear_model._door import enter_query, enter_training, features
 from skdp.linear_model._margins import dense, margins
+from skdp.linear_model._reporting import (
+    calibrated,
+    check_level,
+    make_report,
+    objective_mechanism,
+)
 from skdp.linear_model._settings import LinearSettings, read_settings
-from skdp.mechanisms import ObjectivePerturbation
-from skdp.pdp import published_loss
+from skdp.mechanisms import ObjectivePerturbation, ReportedObjectivePerturbation
+from skdp.pdp import PublishedReport
+from skdp.pdp._published import Kind
 from skdp.rows import L2Ball, Labels, PrivateRows
 
 __all__ = ["ObjPertLogisticRegression"]
@@ -67,6 +68,13 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
     conservative : bool, default=False
         Whether to calibrate by the published bound instead of the sharper one proved
         here: more noise and a larger ridge. Needs ``delta > 0`` and add-remove.
+    pdp_report : {"data-independent", "hessian", "gradient"}, \
+            default="data-independent"
+        What ``report_`` bounds the loss of each person from, beside the coefficients:
+        nothing, at no cost; a noisy Hessian of the objective; or a noisy gradient as
+        well. The last two are paid for within ``epsilon``, take 0.05 of the squared
+        size of the target each, and need ``delta > 0`` and add-remove. They sharpen the
+        bound on the loss of the coefficients, and add their own cost to the total.
     random_state : int, Generator, RandomState or None, default=None
         None draws from the operating system. Anything else makes the fit reproducible,
         for tests: ``privacy_spent_.releasable`` is then False.
@@ -90,10 +98,12 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
         Value of the constant column, 0 without intercept; public.
     smoothing_scale_ : float
         Scale of the final lattice noise per coordinate; public.
-    mechanism_ : ObjectivePerturbation
+    mechanism_ : ObjectivePerturbation or ReportedObjectivePerturbation
         The public constants of the release.
     privacy_spent_ : PrivacySpent
         What the fit cost, computed from the noise used.
+    report_ : PublishedReport
+        What anyone needs to bound what the fit cost a person; may be published whole.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -145,6 +155,7 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
     True
     """
 
+    report_: PublishedReport
     _released: ClassVar[frozenset[str]] = frozenset(
         {
             "alpha_",
@@ -158,6 +169,7 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
             "n_features_in_",
             "noise_scale_",
             "privacy_spent_",
+            "report_",
             "smoothing_scale_",
         }
     )
@@ -174,6 +186,7 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
         intercept_scaling: Any = "auto",
         adjacency: str = "add-remove",
         conservative: bool = False,
+        pdp_report: str = "data-independent",
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -185,6 +198,7 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
         self.intercept_scaling = intercept_scaling
         self.adjacency = adjacency
         self.conservative = conservative
+        self.pdp_report = pdp_report
         self.random_state = random_state
 
     def fit(self, X: MatrixLike, y: MatrixLike = None) -> Self:
@@ -204,51 +218,53 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
             The fitted model; it holds released values and public constants only.
         """
         settings = read_settings(self)
+        level = check_level(self.pdp_report, settings)
         with self._whole_fit():
-            self._fit(X, y, settings)
+            self._fit(X, y, settings, level)
         return self
 
-    def _fit(self, X: MatrixLike, y: MatrixLike, settings: LinearSettings) -> None:
+    def _fit(
+        self, X: MatrixLike, y: MatrixLike, settings: LinearSettings, level: str
+    ) -> None:
         """Enter the rows, calibrate, release, and publish."""
         rows, labels = enter_training(self, X, y, settings.ball, settings.labels)
-        mechanism = ObjectivePerturbation.calibrate(
-            settings.target,
-            radius=settings.ball.radius,
-            n_coefficients=rows.n_coefficients,
-            alpha=settings.alpha,
-            conservative=settings.conservative,
-        )
+        mechanism = calibrated(settings, rows.n_coefficients, level)
         release = mechanism.release(rows, settings.source)
         self._publish_fit(release.output, mechanism, settings, labels)
 
     def _publish_fit(
         self,
-        theta: FloatArray,
-        mechanism: ObjectivePerturbation,
+        output: FloatArray,
+        mechanism: ObjectivePerturbation | ReportedObjectivePerturbation,
         settings: LinearSettings,
         labels: Labels,
     ) -> None:
-        constant = settings.ball.intercept_scaling
+        main, ball = objective_mechanism(mechanism), settings.ball
+        spent = _spent(mechanism, settings, labels)
+        report = make_report(
+            mechanism,
+            output,
+            spent=spent,
+            ball=ball,
+            classes=labels.classes,
+            feature_names=getattr(self, "feature_names_in_", None),
+        )
+        theta = np.array(report.theta)
         coef, tail = theta[: self.n_features_in_], theta[self.n_features_in_ :]
         self._publish(
             classes_=labels.classes,
             coef_=coef.reshape(1, -1).copy(),
-            intercept_=constant * tail if tail.size else np.zeros(1),
-            alpha_=mechanism.alpha,
-            noise_scale_=mechanism.noise_law.scale,
-            data_norm_=settings.ball.data_norm,
-            intercept_scaling_=constant,
-            smoothing_scale_=mechanism.smoothing.scale,
+            intercept_=ball.intercept_scaling * tail if tail.size else np.zeros(1),
+            alpha_=main.alpha,
+            noise_scale_=main.noise_law.scale,
+            data_norm_=ball.data_norm,
+            intercept_scaling_=ball.intercept_scaling,
+            smoothing_scale_=main.smoothing.scale,
             mechanism_=mechanism,
-            privacy_spent_=_spent(mechanism, settings, labels),
+            privacy_spent_=spent,
+            report_=report,
         )
-        if settings.source.seeded:
-            warn(
-                "the noise came from random_state, so whoever knows it can subtract "
-                "the noise: this fit is for tests, not for release. Leave "
-                "random_state=None to publish.",
-                NotForReleaseWarning,
-            )
+        warn_if_seeded(settings.source)
 
     def decision_function(self, X: MatrixLike) -> FloatArray:
         """Return the margin ``X @ coef_ + intercept_`` of each row.
@@ -322,12 +338,18 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
         return np.column_stack([log_expit(-margin), log_expit(margin)])
 
     def pdp_loss(
-        self, X: MatrixLike, y: MatrixLike = None, *, rho: float = 1e-6
+        self,
+        X: MatrixLike,
+        y: MatrixLike = None,
+        *,
+        kind: Kind = "either",
+        rho: float | None = None,
+        simultaneous: bool = False,
     ) -> FloatArray:
         """Bound what this release cost each person, from her own row alone.
 
         Anyone may call it about anyone, at no privacy cost: it reads the row asked
-        about, released values and public constants.
+        about, released values and public constants. The same as ``report_.loss``.
 
         Parameters
         ----------
@@ -336,49 +358,37 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
             ``pdp_loss((x, y))``.
         y : array-like of shape (n_samples,)
             Their labels.
-        rho : float, default=1e-6
+        kind : {"either", "member", "non-member"}, default="either"
+            Whether the absolute loss is bounded, or the signed loss of people who are
+            in the data, or are not.
+        rho : float, default=None
             Probability, over the noise of the fit, that the bound fails for one row
-            fixed beforehand; from 1e-300, below 1. Pure fits (delta = 0) do not use it:
-            their bound fails with probability below 1e-12.
+            fixed beforehand; from 1e-300, below 1. None is 1e-6. Pure fits (delta = 0)
+            do not use it: their bound fails with probability below 1e-12.
+        simultaneous : bool, default=False
+            Whether ``rho`` counts failures for any row at all.
 
         Returns
         -------
         loss : ndarray of shape (n_samples,)
-            Bound on the absolute privacy loss in nats; 0 for an undeclared label.
+            Bound on the privacy loss in nats; 0 for an undeclared label.
 
         Raises
         ------
         ValueError
-            If ``rho`` is out of range or the shapes do not fit.
+            If an option is out of range or the shapes do not fit.
         """
         check_is_fitted(self)
-        if y is None:
-            X, y = one_person(X)
-        allowed = "1e-300 <= rho < 1"
-        remedy = "Use the default 1e-6."
-        rho = check_real("rho", rho, allowed=allowed, remedy=remedy)
-        if not 1e-300 <= rho < 1.0:
-            raise ValueError(
-                f"rho is out of range, got {rho!r}. Allowed: {allowed}. {remedy}"
-            )
-        # one cheap pass: larger blocks than a fit's cost fewer calls
-        block_rows = max(1, min(8192, 2**19 // self.n_features_in_))
-        rows = self._query_rows(X, y, block_rows)
-        return published_loss(self.mechanism_, self._theta(), rows, rho=rho)
+        return self.report_.loss(X, y, kind=kind, rho=rho, simultaneous=simultaneous)
 
-    def _query_rows(
-        self, X: MatrixLike, y: MatrixLike, block_rows: int | None = None
-    ) -> PrivateRows:
+    def _query_rows(self, X: MatrixLike, y: MatrixLike) -> PrivateRows:
         """Return rows seen exactly as the fit saw its own."""
         ball = L2Ball(self.data_norm_, self.intercept_scaling_)
-        return enter_query(self, X, y, ball, Labels(self.classes_), block_rows)
+        return enter_query(self, X, y, ball, Labels(self.classes_))
 
     def _theta(self) -> FloatArray:
         """Return the released vector in the mechanism's coordinates."""
-        coef = np.asarray(self.coef_[0], dtype=np.float64)
-        if self.intercept_scaling_ == 0.0:
-            return coef
-        return np.append(coef, self.intercept_ / self.intercept_scaling_)
+        return np.array(self.report_.theta)
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
@@ -390,20 +400,17 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
 
 
 def _spent(
-    mechanism: ObjectivePerturbation, settings: LinearSettings, labels: Labels
+    mechanism: ObjectivePerturbation | ReportedObjectivePerturbation,
+    settings: LinearSettings,
+    labels: Labels,
 ) -> PrivacySpent:
-    how = "declared" if settings.labels is not None else "read from y, not paid for"
-    assumptions = (
-        f"label set {labels.classes.tolist()} is public ({how})",
-        "all entries are finite",
-        "there is at least one row",
-    )
+    assumptions = assumptions_about(labels, declared=settings.labels is not None)
     guarantee = mechanism.guarantee
     guarantee = replace(guarantee, assumptions=guarantee.assumptions + assumptions)
     return PrivacySpent(
         guarantee,
         settings.delta,
-        parts=(PrivacyPart("ObjectivePerturbation", guarantee),),
+        parts=(PrivacyPart(type(mechanism).__name__, guarantee),),
         releasable=not settings.source.seeded,
         level="research" if settings.source.seeded else "default",
     )

@@ -14,14 +14,11 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._typing import FloatArray, MatrixLike
+from skdp._validation import check_rho
 from skdp.accounting import PrivacyPart, PrivacySpent
 from skdp.linear_model._base import PrivateEstimatorMixin
-from skdp.linear_model._disclosure import (
-    assumptions_about,
-    read_rho,
-    warn_if_seeded,
-)
-from skdp.linear_model._door import enter_query, enter_training, features, one_person
+from skdp.linear_model._disclosure import assumptions_about, warn_if_seeded
+from skdp.linear_model._door import enter_query, enter_training, features
 from skdp.linear_model._margins import dense, margins
 from skdp.linear_model._numeric_door import enter_numeric_query, enter_numeric_training
 from skdp.linear_model._settings import LinearSettings, read_settings
@@ -29,6 +26,7 @@ from skdp.losses import Tilting
 from skdp.mechanisms import ObjectivePerturbation
 from skdp.pdp import published_loss
 from skdp.rows import L2Ball, Labels, PrivateRows, Targets
+from skdp.rows._one_person import one_person
 
 __all__ = ["ObjectiveEstimator", "Problem"]
 
@@ -188,7 +186,7 @@ class ObjectiveEstimator(PrivateEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         if y is None:
             X, y = one_person(X)
-        rho = read_rho(rho)
+        rho = check_rho(rho)
         # one cheap pass: larger blocks than a fit's cost fewer calls
         block_rows = max(1, min(8192, 2**19 // self.n_features_in_))
         rows = self._query_rows(X, y, block_rows)

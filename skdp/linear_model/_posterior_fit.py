@@ -10,16 +10,12 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._typing import FloatArray, MatrixLike
-from skdp._validation import warn
+from skdp._validation import check_rho, warn
 from skdp.accounting import PrivacySpent
 from skdp.exceptions import UncertifiedPrivacyWarning
 from skdp.linear_model._base import PrivateEstimatorMixin
-from skdp.linear_model._disclosure import (
-    assumptions_about,
-    read_rho,
-    warn_if_seeded,
-)
-from skdp.linear_model._door import enter_query, enter_training, one_person
+from skdp.linear_model._disclosure import assumptions_about, warn_if_seeded
+from skdp.linear_model._door import enter_query, enter_training
 from skdp.linear_model._margins import dense, margins
 from skdp.linear_model._numeric_door import enter_numeric_query, enter_numeric_training
 from skdp.linear_model._posterior_release import (
@@ -36,6 +32,7 @@ from skdp.linear_model._posterior_settings import (
 from skdp.linear_model._progress import CallbackSupportMixin, Tasks
 from skdp.pdp import fit_loss
 from skdp.rows import L2Ball, Labels, PrivateRows, RowBlocks, Targets
+from skdp.rows._one_person import one_person
 from skdp.rows._sparse import SparseBlocks
 
 __all__ = ["PosteriorMixin"]
@@ -185,7 +182,7 @@ class PosteriorMixin(CallbackSupportMixin, PrivateEstimatorMixin):
         check_is_fitted(self)
         if y is None:
             X, y = one_person(X)
-        rho = read_rho(rho)
+        rho = check_rho(rho)
         rows = self._query_rows(X, y)
         loss = fit_loss(
             self.mechanism_, self.draws_, rows, center=self.center_, rho=rho

@@ -21,6 +21,8 @@ from skdp.mechanisms._k_norm import KNormMechanism
 from skdp.mechanisms._kng_regression import KNGRegression
 from skdp.mechanisms._localized_posterior import LocalizedPosterior
 from skdp.mechanisms._noise import GaussianNoise, KNormNoise, NoiseLaw
+from skdp.mechanisms._noisy_gradient import NoisyGradient
+from skdp.mechanisms._noisy_hessian import NoisyHessian
 from skdp.mechanisms._noisy_histogram import NoisyHistogram
 from skdp.mechanisms._noisy_moments import NoisyMoments
 from skdp.mechanisms._objective_perturbation import ObjectivePerturbation
@@ -33,6 +35,10 @@ from skdp.mechanisms._quantile import (
     QuantileMechanism,
     quantile_scores,
     quantile_sensitivity,
+)
+from skdp.mechanisms._reported_perturbation import (
+    ReportedObjectivePerturbation,
+    ReportedRelease,
 )
 from skdp.mechanisms._reveal_or_obscure import RevealOrObscure
 from skdp.mechanisms._selection_utility import em_expected, em_tail
@@ -62,6 +68,8 @@ __all__ = [
     "LocalizedPosterior",
     "Mechanism",
     "NoiseLaw",
+    "NoisyGradient",
+    "NoisyHessian",
     "NoisyHistogram",
     "NoisyMoments",
     "NoisyPart",
@@ -72,6 +80,8 @@ __all__ = [
     "PrincipalDirection",
     "QuantileMechanism",
     "Release",
+    "ReportedObjectivePerturbation",
+    "ReportedRelease",
     "RevealOrObscure",
     "SubsampledResponse",
     "WeightTable",

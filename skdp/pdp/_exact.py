@@ -6,12 +6,19 @@ theta    released vector, shape (d,)
 g0       gradient of J0 at theta on the training data, shape (d,); b = -g0
 H        Hessian of J0 at theta on the training data, shape (d, d)
 m        leverage x' H^{-1} x of the row asked about, shape (n,)
+n, N     noise of a released gradient and Hessian: what was released less g0 and H
 """
+
+from collections.abc import Iterator
+from typing import TypeAlias
 
 import numpy as np
 
 from skdp._typing import BoolArray, FloatArray
+from skdp.losses import Tilting
 from skdp.mechanisms import GaussianNoise, ObjectivePerturbation
+from skdp.pdp._statistic import ReleasedStatistic
+from skdp.pdp._terms import margin_terms
 from skdp.rows import PrivateRows
 from skdp.solvers import Objective, RowStatistics, Table, row_statistics
 
@@ -24,6 +31,9 @@ def exact_loss(
     train: PrivateRows,
     rows: PrivateRows,
     member: BoolArray | None = None,
+    *,
+    hessian: ReleasedStatistic | None = None,
+    gradient: ReleasedStatistic | None = None,
 ) -> FloatArray:
     r"""Return the signed log ratio of the densities with and without each row.
 
@@ -41,6 +51,8 @@ def exact_loss(
         True where the row is one of the training rows: its loss is
         ``log p(theta | D) - log p(theta | D without it)``. False where it is not:
         ``log p(theta | D) - log p(theta | D with it)``. All True by default.
+    hessian, gradient : ReleasedStatistic, optional
+        What was released beside ``theta``; the loss is then that of all together.
 
     Returns
     -------
@@ -62,7 +74,16 @@ def exact_loss(
         side = 1.0 if member is None else np.where(member[start:stop], 1.0, -1.0)
         out.append(of_block(statistics, side))
         start = stop
-    return np.concatenate(out) if out else np.zeros(0)
+    loss = np.concatenate(out) if out else np.zeros(0)
+    if hessian is not None:
+        noise = hessian.matrix(theta.size) - H
+        parts = _hessian_loss(mechanism.loss, theta, rows, noise, hessian.scale)
+        loss += _signed_sum(parts, member)
+    if gradient is not None:
+        noise = np.array(gradient.values) - g0
+        parts = _gradient_loss(mechanism.loss, theta, rows, noise, gradient.scale)
+        loss += _signed_sum(parts, member)
+    return loss
 
 
 class _ExactLoss:
@@ -96,3 +117,35 @@ class _ExactLoss:
             change, self._scale * total, where=total > 0, out=0.0 * total
         )
         return out
+
+
+#: The even part of a log ratio of Gaussian densities, and the part that has a sign.
+_Parts: TypeAlias = Iterator[tuple[FloatArray, FloatArray]]
+
+
+def _signed_sum(parts: _Parts, member: BoolArray | None) -> FloatArray:
+    """Return the parts' sum, the odd one positive for members."""
+    even, odd = np.concatenate([np.zeros((2, 0)), *map(np.array, parts)], axis=1)
+    side = 1.0 if member is None else np.where(member, 1.0, -1.0)
+    out: FloatArray = even + side * odd
+    return out
+
+
+def _hessian_loss(
+    loss: Tilting, theta: FloatArray, rows: PrivateRows, noise: FloatArray, scale: float
+) -> _Parts:
+    """Yield (|f'' x x'|_F^2 / 2, f'' x' N x) over the variance, N the noise."""
+    values, vectors = np.linalg.eigh(noise)
+    for terms in margin_terms(rows, loss, theta, vectors):
+        size = terms.curvature * terms.squared_norm
+        form = np.square(terms.products) @ values
+        yield size**2 / (2 * scale**2), terms.curvature * form / scale**2
+
+
+def _gradient_loss(
+    loss: Tilting, theta: FloatArray, rows: PrivateRows, noise: FloatArray, scale: float
+) -> _Parts:
+    """Yield (|f' x|^2 / 2, f' x . n) over the variance, n the noise."""
+    for terms in margin_terms(rows, loss, theta, noise[:, None]):
+        even = terms.slope**2 * terms.squared_norm / 2
+        yield even / scale**2, terms.slope * terms.products[:, 0] / scale**2

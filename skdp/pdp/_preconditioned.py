@@ -149,7 +149,7 @@ class _Bound:
         for part, answer in answers:
             margin = u @ (scale * answer)
             reach = scale * self._reach(part)
-            terms = MarginTerms.near(self._loss, y, margin, norm * norm, reach)
+            terms = MarginTerms.near(self._loss, y, margin, norm * norm, reach=reach)
             m = np.abs(terms.slope) * weight * norm / (scale * part.noise_law.scale)
             bend = terms.curvature * weight * terms.squared_norm / self._ridge
             yield m, np.log1p(bend)

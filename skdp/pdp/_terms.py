@@ -1,4 +1,4 @@
-"""The two derivatives of a person's loss that every formula of this floor reads.
+"""What every formula of this floor reads off a row: derivatives, norm and products.
 
 Notation
 --------
@@ -23,15 +23,18 @@ __all__ = ["MarginTerms", "margin_terms"]
 
 @dataclass(frozen=True, slots=True)
 class MarginTerms:
-    """Derivatives and squared norms of some rows, each of shape (n,).
+    """Labels, derivatives and squared norms of some rows, each of shape (n,).
 
     ``declared`` is False for a row of an undeclared class, which has weight zero.
+    ``products`` of shape (n, m) are those of the rows with the directions asked for.
     """
 
+    labels: FloatArray
     declared: BoolArray
     slope: FloatArray
     curvature: FloatArray
     squared_norm: FloatArray
+    products: FloatArray
 
     @classmethod
     def near(
@@ -40,7 +43,9 @@ class MarginTerms:
         y: FloatArray,
         margin: FloatArray,
         squared_norm: FloatArray,
-        reach: float,
+        *,
+        reach: float = 0.0,
+        products: FloatArray | None = None,
     ) -> Self:
         """Return the terms at given margins, or the largest within reach of them."""
         if reach == 0.0:
@@ -48,7 +53,10 @@ class MarginTerms:
         else:
             away = reach * np.sqrt(squared_norm)
             slope, curvature = _largest(loss, y, margin - away, margin + away)
-        return cls(_has_weight(loss, y), slope, curvature, squared_norm)
+        if products is None:
+            products = np.empty((y.size, 0))
+        declared = _has_weight(loss, y)
+        return cls(y, declared, slope, curvature, squared_norm, products)
 
 
 def _largest(
@@ -70,18 +78,32 @@ def _has_weight(loss: Tilting, y: FloatArray) -> BoolArray:
 
 
 def margin_terms(
-    rows: PrivateRows, loss: Tilting, theta: FloatArray, reach: float = 0.0
+    rows: PrivateRows,
+    loss: Tilting,
+    theta: FloatArray,
+    directions: FloatArray | None = None,
+    *,
+    reach: float = 0.0,
 ) -> Iterator[MarginTerms]:
     """Yield the terms of each block at the coefficient vector ``theta``.
 
     They hold for all vectors that change the margin of a row of norm one by at most
     ``reach``. Rows are clipped by their factors on the fly: no block is copied.
+    ``directions`` of shape (n_coefficients, m) are what the rows are multiplied with as
+    well.
     """
     ball, d = rows.ball, rows.blocks.n_features
-    coef, offset = theta[:d], ball.intercept_scaling * theta[d:].sum()
+    # one matrix product serves all: margins come first
+    targets = theta[:, None]
+    if directions is not None:
+        targets = np.hstack([targets, directions])
+    offset = ball.intercept_scaling * targets[d:].sum(axis=0)
     for X, y in rows.blocks:
         clipping = ball.clipping(X)
-        margin = clipping.factors * np.asarray(clipping.nearer(X) @ coef) + offset
+        images = np.asarray(clipping.nearer(X) @ targets[:d])
+        images *= clipping.factors[:, None]
+        images += offset
         norm = clipping.factors * clipping.norms
         squared = norm * norm + ball.intercept_scaling**2
-        yield MarginTerms.near(loss, y, margin, squared, reach)
+        margin, products = images[:, 0], images[:, 1:]
+        yield MarginTerms.near(loss, y, margin, squared, reach=reach, products=products)

@@ -1,6 +1,7 @@
 """Randomness: one door for bytes, and samplers that are functions of those bytes."""
 
 from skdp.random._discrete import discrete_gaussian, discrete_laplace
+from skdp.random._goe import GOE
 from skdp.random._integer_weights import integer_weighted
 from skdp.random._k_norm import k_norm_vector
 from skdp.random._normal import standard_normal
@@ -13,6 +14,7 @@ from skdp.random._source import (
 from skdp.random._uniform import uniform
 
 __all__ = [
+    "GOE",
     "RandomSource",
     "SeededSource",
     "SystemSource",

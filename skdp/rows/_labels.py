@@ -6,7 +6,17 @@ import numpy as np
 
 from skdp._typing import ArrayLike, BoolArray, FloatArray
 
-__all__ = ["Labels", "as_signs", "equal", "label_array", "label_set"]
+__all__ = [
+    "Labels",
+    "as_signs",
+    "check_same_kind",
+    "equal",
+    "label_array",
+    "label_set",
+]
+
+#: What numpy's kinds of dtypes hold; objects may hold anything.
+_KINDS = {"U": "text", "S": "text"} | dict.fromkeys("fiub", "numbers")
 
 
 class Labels:
@@ -95,6 +105,17 @@ def label_array(y: Any) -> np.ndarray:
     label changes everybody's. What has a dtype keeps it; anything else becomes objects.
     """
     return np.asarray(y) if hasattr(y, "dtype") else _as_objects(y)
+
+
+def check_same_kind(y: np.ndarray, labels: Labels) -> None:
+    """Refuse labels of which none can be one of the declared ones."""
+    kinds = {_KINDS.get(y.dtype.kind), _KINDS.get(labels.classes.dtype.kind)}
+    if kinds == {"text", "numbers"}:
+        raise ValueError(
+            "y and classes are of different kinds: one holds text, the other numbers, "
+            "so no label can be one of the classes. Declare the classes as they stand "
+            "in y; inside a meta-estimator that encodes labels, classes=[0, 1]."
+        )
 
 
 def as_signs(y: ArrayLike) -> FloatArray:

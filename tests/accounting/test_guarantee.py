@@ -21,6 +21,7 @@ from skdp.accounting import (
     PreconditionedPerturbationDP,
     PureDP,
     RejectionLoopDP,
+    ReportedPerturbationDP,
     RuntimeCost,
     Simultaneous,
     SmoothedGaussianDP,
@@ -50,6 +51,8 @@ ALL = [
     ConservativeObjectiveDP(0.2, 0.05, 1e-6),
     PreconditionedPerturbationDP(0.08, (0.22,), 0.9, smoothing_rho=1e-7),
     PreconditionedPerturbationDP(0.2, (0.2, 0.5), 0.8, "log-cosh"),
+    ReportedPerturbationDP(0.25, 0.9, 0.2, 0.1, 1e-6),
+    ReportedPerturbationDP(0.1, 0.25, 0.03, adjacency="replace-one"),
     RuntimeCost("simple", p_hi=0.6, Dg=0.3),
     RuntimeCost("batched", p_lo=0.1, p_hi=0.9, Dg=0.3, batch=12),
     RuntimeCost("truncated", p_lo=0.1, p_hi=0.9, Dg=0.3, batch=12),
@@ -191,6 +194,7 @@ def test_groups_never_change_the_neighbours(g):
     if isinstance(
         g,
         ObjectivePerturbationDP
+        | ReportedPerturbationDP
         | TiltedObjectiveDP
         | ConservativeObjectiveDP
         | PreconditionedPerturbationDP,

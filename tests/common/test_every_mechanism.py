@@ -62,6 +62,20 @@ INSTANCES = [
 ]
 each_class = pytest.mark.parametrize("cls", MECHANISMS, ids=lambda c: c.__name__)
 each_instance = pytest.mark.parametrize("mechanism", INSTANCES)
+#: For what takes seconds an instance: by default the first few of each class.
+N_BY_DEFAULT = 4
+few_instances = pytest.mark.parametrize(
+    "mechanism",
+    [
+        pytest.param(
+            instance,
+            id=f"{cls.__name__}{k}",
+            marks=[pytest.mark.slow] * (k >= N_BY_DEFAULT),
+        )
+        for cls in MECHANISMS
+        for k, instance in enumerate(cls.audit_instances())
+    ],
+)
 
 
 def _exact_curves(mechanism, *, at_most=None):
@@ -101,17 +115,7 @@ def _violations(guarantee, curves, shrink=1.0):
     ]
 
 
-def _replaces(parameter):
-    return parameter.values[0].adjacency is Adjacency.REPLACE_ONE
-
-
-@pytest.mark.parametrize(
-    "mechanism",
-    [
-        pytest.param(*p.values, id=p.id, marks=[pytest.mark.slow] * _replaces(p))
-        for p in INSTANCES
-    ],
-)
+@few_instances
 def test_exact_laws_on_hard_pairs_are_within_the_guarantee_and_use_it(mechanism):
     curves = _exact_curves(mechanism)
     for name, curve in curves.items():
@@ -126,7 +130,7 @@ def test_exact_laws_on_hard_pairs_are_within_the_guarantee_and_use_it(mechanism)
 @pytest.mark.parametrize(
     "n_runs", [10, pytest.param(500, marks=pytest.mark.slow)], ids="{} runs".format
 )
-@each_instance
+@few_instances
 def test_simulated_laws_on_hard_pairs_are_within_the_guarantee(mechanism, n_runs):
     """False alarms below 1e-6: each bound at 1 - 1e-9, fewer than 200 of them."""
     if _exact_curves(mechanism, at_most=1):
@@ -217,7 +221,7 @@ def test_the_guarantee_survives_json_and_covers_the_ideal_one(mechanism):
 
 
 @pytest.mark.statistical
-@each_instance
+@few_instances
 def test_releases_follow_the_law_that_the_density_states(mechanism):
     """False alarms below 1e-6 a test: a KS and a two-sided chi-square test at 4e-7.
 
@@ -231,7 +235,7 @@ def test_releases_follow_the_law_that_the_density_states(mechanism):
     source = as_random_source(11)
     pair = next(iter(mechanism.hard_pairs()))
     curve = curves[pair.name]
-    outputs = [mechanism.release(pair.left, source).output[0] for _ in range(n)]
+    outputs = [mechanism.release(pair.left, source).output.flat[0] for _ in range(n)]
     mass = curve.weights * np.exp(curve.log_p)
     below = np.cumsum(mass) - mass / 2
     u = np.interp(outputs, curve.outputs, below)

@@ -76,7 +76,7 @@ def test_the_terms_are_the_largest_within_reach_of_the_margin(loss, reach):
     X, y = rng.uniform(-0.7, 0.7, (40, 2)), targets(loss, rng, 40)
     y[:3] = 1.0, -1.0, 0.0
     theta, table = np.array([1.5, -2.0]), rows(loss, X, y)
-    (block,) = margin_terms(table, loss, theta, reach)
+    (block,) = margin_terms(table, loss, theta, reach=reach)
     ((_, labels),) = table.blocks
     away = reach * np.linalg.norm(X, axis=1) * np.linspace(-1, 1, 4001)[:, None]
     t, labels = (X @ theta) + away, np.broadcast_to(labels, away.shape)

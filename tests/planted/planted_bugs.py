@@ -592,8 +592,8 @@ def changed_terms(**factors):
     """Wrap the terms of the published bound so that some are multiplied."""
 
     def wrap(margin_terms):
-        def broken(*args):
-            for block in margin_terms(*args):
+        def broken(*args, **options):
+            for block in margin_terms(*args, **options):
                 changes = {k: f * getattr(block, k) for k, f in factors.items()}
                 yield dataclasses.replace(block, **changes)
 

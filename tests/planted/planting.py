@@ -3,8 +3,10 @@
 import contextlib
 from unittest import mock
 
+import skdp.accounting._reported_perturbation as joint
 import skdp.mechanisms._exponential as exponential
 import skdp.mechanisms._gaussian as gaussian
+import skdp.mechanisms._reported_calibration as reported
 import skdp.mechanisms._ridge as ridge
 
 __all__ = ["PLANTED", "bug", "planted", "scaled"]
@@ -43,6 +45,8 @@ def _forget():
         ridge.calibrated_mu,
         gaussian.calibrated_gaussian,
         exponential.cached_coefficient,
+        joint.joint_law,
+        reported.shared_mu,
     ):
         cached.cache_clear()
 

@@ -8,15 +8,24 @@ import gibbs_checks
 import planted_bugs  # noqa: F401  (registers)
 import privacy_checks
 import pytest
+import report_bugs  # noqa: F401  (registers)
+import report_checks
+import statistic_bugs  # noqa: F401  (registers)
+import statistic_checks
 from planting import PLANTED, planted
 
-CHECKS = privacy_checks.CHECKS | gibbs_checks.CHECKS
+CHECKS = (
+    privacy_checks.CHECKS
+    | gibbs_checks.CHECKS
+    | statistic_checks.CHECKS
+    | report_checks.CHECKS
+)
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", CHECKS)
 def test_the_package_as_it_is_passes(name):
-    """Fixed seeds; fewer than 60 tests at 1e-8: a false alarm is below 1e-6."""
+    """Fixed seeds; fewer than 100 tests at 1e-8: a false alarm is below 1e-6."""
     CHECKS[name]()
 
 

@@ -75,7 +75,7 @@ def labels(n):
 SLOW = {(200, "unit", 1.0), (200, "unit", 1e2), (200, "unit", 1e6)}
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", ["logistic", "log-cosh"])
 @pytest.mark.parametrize("d", [1, 2])
 def test_every_draw_ends_inside(d, name):
     everything = itertools.product(tables(d).values(), balls(d), (1e-6, 1.0, 1e6))

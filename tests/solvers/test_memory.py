@@ -39,8 +39,8 @@ def test_extra_memory_does_not_grow_with_the_columns(kind):
 
 
 def test_a_wide_sparse_table_stays_sparse():
-    rng, n = np.random.default_rng(1), 10_000
-    X = sp.random_array((n, n), density=1e-3, random_state=0, format="csr")
+    rng, n = np.random.default_rng(1), 4_000
+    X = sp.random_array((n, n), density=2.5e-3, random_state=0, format="csr")
     size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
     y = np.sign(rng.standard_normal(n))
     for held in (X, X.tocsc(), X.tocoo()):
