@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from skdp._typing import FloatArray, MatrixLike
-from skdp.audit._pdp import check_private
+from skdp.audit._pdp import check_one_release, check_private
 from skdp.linear_model._reporting import objective_mechanism
 from skdp.mechanisms import GaussianNoise, ObjectivePerturbation
 from skdp.rows import PrivateRows
@@ -115,7 +115,7 @@ def fit_diagnostics(est: Any, X: MatrixLike, y: MatrixLike) -> FitDiagnostics:
     sklearn.exceptions.NotFittedError
         If ``est`` is not fitted.
     ValueError
-        If the shapes do not fit the estimator.
+        If the shapes do not fit the estimator, or it was fitted in a private metric.
 
     Examples
     --------
@@ -132,6 +132,7 @@ def fit_diagnostics(est: Any, X: MatrixLike, y: MatrixLike) -> FitDiagnostics:
     NOT FOR RELEASE: these numbers are read from private data.
     """
     check_private(est)
+    check_one_release(est)
     rows: PrivateRows = est._query_rows(X, y)
     mechanism = objective_mechanism(est.mechanism_)
     theta: FloatArray = est._theta()

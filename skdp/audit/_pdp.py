@@ -9,7 +9,7 @@ from skdp._typing import BoolArray, FloatArray, MatrixLike
 from skdp._validation import check_choice
 from skdp.audit._sampler_pdp import sampler_loss
 from skdp.linear_model._reporting import objective_mechanism
-from skdp.mechanisms import AdaSSP
+from skdp.mechanisms import AdaSSP, PreconditionedObjectivePerturbation
 from skdp.pdp import exact_loss, exact_moments_loss
 from skdp.rows import PrivateRows
 from skdp.synthesis import ROOSampler
@@ -61,7 +61,7 @@ def exact_pdp_loss(
         If ``est`` is not a private estimator itself.
     ValueError
         If ``kind`` is not one of the choices, the shapes do not fit, or a sampler
-        released a histogram.
+        released a histogram, or the model was fitted in a private metric.
 
     Examples
     --------
@@ -92,6 +92,7 @@ def exact_pdp_loss(
     member = None
     if kind == "non-member" or (kind == "auto" and not same):
         member = _membership(train, rows, compare=kind == "auto")
+    check_one_release(est)
     if isinstance(est.mechanism_, AdaSSP):
         loss = exact_moments_loss(est.mechanism_, est._output(), train, rows, member)
     else:
@@ -118,6 +119,16 @@ def check_private(est: Any) -> None:
             "pipeline[:-1].transform(X)."
         )
     check_is_fitted(est)
+
+
+def check_one_release(est: Any) -> None:
+    """Refuse a fit in a private metric, whose weights and centre depend on the rows."""
+    if isinstance(est.mechanism_, PreconditionedObjectivePerturbation):
+        raise ValueError(
+            f"there is no exact loss of a private metric, got {type(est).__name__}. "
+            "Allowed: fits with metric='identity'. For a few people compare "
+            "est.mechanism_.log_density with and without each."
+        )
 
 
 def _membership(train: PrivateRows, rows: PrivateRows, *, compare: bool) -> BoolArray:

@@ -6,7 +6,7 @@ An estimator says which loss it minimises and what encodes its targets
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -20,10 +20,21 @@ from skdp.linear_model._base import PrivateEstimatorMixin
 from skdp.linear_model._disclosure import assumptions_about, warn_if_seeded
 from skdp.linear_model._door import enter_query, enter_training, features
 from skdp.linear_model._margins import dense, margins
+from skdp.linear_model._metric import (
+    Metric,
+    in_private_metric,
+    is_private,
+    metric_attributes,
+    metric_loss,
+)
 from skdp.linear_model._numeric_door import enter_numeric_query, enter_numeric_training
 from skdp.linear_model._settings import LinearSettings, read_settings
 from skdp.losses import Tilting
-from skdp.mechanisms import ObjectivePerturbation
+from skdp.mechanisms import (
+    ObjectivePerturbation,
+    PreconditionedObjectivePerturbation,
+    PreconditionedRelease,
+)
 from skdp.pdp import published_loss
 from skdp.rows import L2Ball, Labels, PrivateRows, Targets
 from skdp.rows._one_person import one_person
@@ -35,11 +46,13 @@ __all__ = ["ObjectiveEstimator", "Problem"]
 class Problem:
     """The loss of a row, and what encodes its target.
 
-    ``encoder`` is None when the label set has to be read from ``y``.
+    ``encoder`` is None when the label set has to be read from ``y``. ``scale`` says
+    whether a private metric brings its own scale of the loss.
     """
 
     loss: Tilting
     encoder: Labels | Targets | None
+    scale: Literal["auto", "loss"] = "loss"
 
 
 class ObjectiveEstimator(PrivateEstimatorMixin, BaseEstimator):
@@ -48,6 +61,8 @@ class ObjectiveEstimator(PrivateEstimatorMixin, BaseEstimator):
     _released: ClassVar[frozenset[str]] = frozenset(
         {
             "alpha_",
+            "budget_",
+            "center_",
             "classes_",
             "coef_",
             "data_norm_",
@@ -55,9 +70,11 @@ class ObjectiveEstimator(PrivateEstimatorMixin, BaseEstimator):
             "intercept_",
             "intercept_scaling_",
             "mechanism_",
+            "metric_",
             "n_features_in_",
             "noise_scale_",
             "privacy_spent_",
+            "release_",
             "smoothing_scale_",
             "targets_",
             "theta_",
@@ -86,29 +103,50 @@ class ObjectiveEstimator(PrivateEstimatorMixin, BaseEstimator):
         """
         settings = read_settings(self)
         problem = self._problem(settings.labels)
+        metric = self._metric(settings, problem)
         with self._whole_fit():
-            self._fit(X, y, settings, problem)
+            self._fit(X, y, settings, problem, metric)
         return self
 
     def _fit(
-        self, X: MatrixLike, y: MatrixLike, settings: LinearSettings, problem: Problem
+        self,
+        X: MatrixLike,
+        y: MatrixLike,
+        settings: LinearSettings,
+        problem: Problem,
+        metric: Metric,
     ) -> None:
         """Enter the rows, calibrate, release, and publish."""
         rows, encoder = self._enter(X, y, settings.ball, problem.encoder)
-        mechanism = _calibrated(settings, problem, rows.n_coefficients)
-        release = mechanism.release(rows, settings.source)
+        mechanism = _calibrated(settings, problem, rows.n_coefficients, metric)
+        output = mechanism.release(rows, settings.source).output
         self._publish_encoder(encoder)
-        self._publish_coefficients(release.output, settings.ball)
+        self._publish_release(output, mechanism, settings.ball)
         self._publish(
-            alpha_=mechanism.alpha,
-            noise_scale_=mechanism.noise_law.scale,
             data_norm_=settings.ball.data_norm,
             intercept_scaling_=settings.ball.intercept_scaling,
-            smoothing_scale_=mechanism.smoothing.scale,
             mechanism_=mechanism,
             privacy_spent_=_spent(mechanism, settings, problem, encoder),
         )
         warn_if_seeded(settings.source)
+
+    def _metric(self, settings: LinearSettings, problem: Problem) -> Metric:
+        """Return which metric is asked for: here there is but one."""
+        del settings, problem
+        return "identity"
+
+    def _publish_release(
+        self,
+        output: FloatArray | PreconditionedRelease,
+        mechanism: ObjectivePerturbation | PreconditionedObjectivePerturbation,
+        ball: L2Ball,
+    ) -> None:
+        """Publish coefficients, and the metric they were found in."""
+        release = output if isinstance(output, PreconditionedRelease) else None
+        attributes = metric_attributes(mechanism, release)
+        self._publish(**{k: v for k, v in attributes.items() if k in self._released})
+        theta = output if isinstance(output, np.ndarray) else output.coefficients
+        self._publish_coefficients(theta, ball)
 
     def _enter(
         self,
@@ -190,6 +228,9 @@ class ObjectiveEstimator(PrivateEstimatorMixin, BaseEstimator):
         # one cheap pass: larger blocks than a fit's cost fewer calls
         block_rows = max(1, min(8192, 2**19 // self.n_features_in_))
         rows = self._query_rows(X, y, block_rows)
+        release = getattr(self, "release_", None)
+        if release is not None:
+            return metric_loss(self.mechanism_, release, rows, rho=rho)
         return published_loss(self.mechanism_, self.theta_, rows, rho=rho)
 
     def _query_rows(
@@ -213,9 +254,13 @@ class ObjectiveEstimator(PrivateEstimatorMixin, BaseEstimator):
 
 
 def _calibrated(
-    settings: LinearSettings, problem: Problem, n_coefficients: int
-) -> ObjectivePerturbation:
+    settings: LinearSettings, problem: Problem, n_coefficients: int, metric: Metric
+) -> ObjectivePerturbation | PreconditionedObjectivePerturbation:
     """Return the mechanism that the settings ask for."""
+    if is_private(metric, n_coefficients):
+        return in_private_metric(
+            settings, n_coefficients, problem.loss, scale=problem.scale
+        )
     return ObjectivePerturbation.calibrate(
         settings.target,
         radius=settings.ball.radius,
@@ -227,7 +272,7 @@ def _calibrated(
 
 
 def _spent(
-    mechanism: ObjectivePerturbation,
+    mechanism: ObjectivePerturbation | PreconditionedObjectivePerturbation,
     settings: LinearSettings,
     problem: Problem,
     encoder: Labels | Targets,
@@ -238,7 +283,7 @@ def _spent(
     return PrivacySpent(
         guarantee,
         settings.delta,
-        parts=(PrivacyPart("ObjectivePerturbation", guarantee),),
+        parts=(PrivacyPart(type(mechanism).__name__, guarantee),),
         releasable=not settings.source.seeded,
         level="research" if settings.source.seeded else "default",
     )

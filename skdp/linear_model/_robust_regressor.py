@@ -6,9 +6,11 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 
 from skdp._typing import FloatArray, MatrixLike
-from skdp._validation import check_choice
+from skdp._validation import check_choice, is_auto
+from skdp.linear_model._metric import Metric, check_metric
 from skdp.linear_model._objective_fit import ObjectiveEstimator, Problem
 from skdp.linear_model._posterior_loss import read_bounds, read_scale
+from skdp.linear_model._settings import LinearSettings
 from skdp.losses import HuberLoss, LogCoshLoss, PseudoHuberLoss
 from skdp.rows import Labels
 
@@ -43,7 +45,8 @@ class ObjPertRegressor(RegressorMixin, ObjectiveEstimator):
         Residual around which the loss turns from square to straight, in the units of y,
         from 1e-4 to 1e3 times half the range; ``"auto"`` is a quarter of the range. The
         noise grows in proportion; a scale far below the spread of the residuals fits a
-        median instead of a mean.
+        median instead of a mean. With a private metric ``"auto"`` is a multiple of the
+        size of the residuals, from noisy sums of squares within ``epsilon``.
     epsilon : float, default=1.0
         Privacy loss bound in nats, from 1e-9 to 1e3, for the whole ``fit``, intercept
         included.
@@ -65,6 +68,14 @@ class ObjPertRegressor(RegressorMixin, ObjectiveEstimator):
         Value of the constant column; ``"auto"`` is half of ``data_norm``.
     adjacency : {"add-remove", "replace-one"}, default="add-remove"
         Neighbouring relation of the guarantee.
+    metric : {"auto", "private", "identity"}, default="auto"
+        "private" spends an eighth of the budget on noisy second moments of the rows and
+        a centre, then fits in the metric they give: smaller errors where columns are
+        correlated or of unequal size. It needs ``delta > 0``, add-remove,
+        ``loss="log-cosh"``, ``alpha="auto"`` and
+        ``conservative=False``. Rows far out in the metric weigh less than one. "auto"
+        is "private" where these hold and there are 10 to 2,048 coefficients, intercept
+        included, else "identity".
     conservative : bool, default=False
         Whether to calibrate by the published bound instead of the sharper one proved
         here: more noise and a larger ridge. Needs ``delta > 0`` and add-remove.
@@ -85,17 +96,29 @@ class ObjPertRegressor(RegressorMixin, ObjectiveEstimator):
     targets_ : Targets
         The map from ``bounds_y`` to [-1, 1]; public.
     alpha_ : float
-        Ridge used; public.
+        Ridge used; public. Of a private metric, the one in the metric; released.
     noise_scale_ : float
         Standard deviation of the Gaussian noise, or scale (inverse rate) of the K-norm
-        noise; public.
+        noise; public. Of a private metric, that of the last objective, where one row
+        has a gradient of at most one.
     data_norm_ : float
         Bound on the norm of a row used in the fit; public.
     intercept_scaling_ : float
         Value of the constant column, 0 without intercept; public.
     smoothing_scale_ : float
-        Scale of the final lattice noise per coordinate; public.
-    mechanism_ : ObjectivePerturbation
+        Scale of the final lattice noise per coordinate; public. Of a private metric,
+        in the metric.
+    metric_ : ndarray of shape (n_coefficients, n_coefficients), or None
+        Noisy second moments of clipped rows over the bound of their norm, intercept
+        column last; released. None with the identity metric, as the next three.
+    center_ : ndarray of shape (n_coefficients,)
+        Coefficients from the noisy gradient at zero, around which the objective is
+        penalised, in the coordinates of ``theta_``; released.
+    budget_ : tuple of BudgetPart
+        A row for each release: ``name``, ``mu``, and ``share`` of the squared size.
+    release_ : PreconditionedRelease
+        Everything the fit published together.
+    mechanism_ : ObjectivePerturbation or PreconditionedObjectivePerturbation
         The public constants of the release.
     privacy_spent_ : PrivacySpent
         What the fit cost, computed from the noise used.
@@ -129,7 +152,7 @@ class ObjPertRegressor(RegressorMixin, ObjectiveEstimator):
     solver's tolerance; row norms are enforced. Running time is not covered. The slope
     of these losses takes both signs for one target, which doubles delta when a row is
     added. Theorems and proofs: docs/proofs/objective_perturbation.md and
-    docs/proofs/smoothing.md.
+    docs/proofs/smoothing.md; of the private metric: docs/proofs/preconditioned.md.
 
     References
     ----------
@@ -168,6 +191,7 @@ class ObjPertRegressor(RegressorMixin, ObjectiveEstimator):
         fit_intercept: bool = True,
         intercept_scaling: Any = "auto",
         adjacency: str = "add-remove",
+        metric: str = "auto",
         conservative: bool = False,
         random_state: Any = None,
     ) -> None:
@@ -181,6 +205,7 @@ class ObjPertRegressor(RegressorMixin, ObjectiveEstimator):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.adjacency = adjacency
+        self.metric = metric
         self.conservative = conservative
         self.random_state = random_state
 
@@ -190,8 +215,13 @@ class ObjPertRegressor(RegressorMixin, ObjectiveEstimator):
         check_choice("loss", self.loss, list(_LOSSES), remedy=remedy)
         targets = read_bounds(self.bounds_y)
         return Problem(
-            _LOSSES[self.loss](scale=read_scale(self.scale, targets)), targets
+            _LOSSES[self.loss](scale=read_scale(self.scale, targets)),
+            targets,
+            "auto" if is_auto(self.scale) else "loss",
         )
+
+    def _metric(self, settings: LinearSettings, problem: Problem) -> Metric:
+        return check_metric(self.metric, settings, problem.loss)
 
     def predict(self, X: MatrixLike) -> FloatArray:
         """Return ``X @ coef_ + intercept_``.

@@ -1,0 +1,179 @@
+"""The metric of a fit: whether it is learned from the rows, and what is then released.
+
+A private metric is second moments with noise, in which rows and noise are rounder than
+in the columns as they come.
+"""
+
+from typing import Any, Literal, TypeAlias, cast
+
+from skdp._typing import FloatArray
+from skdp._validation import check_choice
+from skdp.accounting import Adjacency, ApproximateDP
+from skdp.linear_model._settings import LinearSettings
+from skdp.losses import LogCoshLoss, LogisticLoss, Tilting
+from skdp.mechanisms import (
+    ObjectivePerturbation,
+    PreconditionedObjectivePerturbation,
+    PreconditionedRelease,
+)
+from skdp.pdp import preconditioned_loss
+from skdp.rows import PrivateRows
+
+__all__ = [
+    "Metric",
+    "check_metric",
+    "in_private_metric",
+    "is_private",
+    "metric_attributes",
+    "metric_loss",
+]
+
+Metric: TypeAlias = Literal["auto", "private", "identity"]
+Preconditioned: TypeAlias = PreconditionedObjectivePerturbation
+
+#: Coefficients from which on a metric is worth its budget, and the most it can have.
+_WORTHWHILE, _MOST = 10, 2048
+_LOSSES = (LogisticLoss, LogCoshLoss)
+_REMEDY = "Use 'auto' for the private metric where it pays."
+
+
+def check_metric(
+    metric: object,
+    settings: LinearSettings,
+    loss: Tilting,
+    *,
+    level: str = "data-independent",
+) -> Metric:
+    """Return what is asked for; "identity" for "auto" where the metric has no proof.
+
+    Parameters
+    ----------
+    metric : object
+        The parameter of an estimator.
+    settings : LinearSettings
+        Its other settings.
+    loss : Tilting
+        The loss of a row.
+    level : str
+        What its report holds.
+
+    Raises
+    ------
+    ValueError
+        If the metric is asked for and does not go with the rest.
+    """
+    check_choice("metric", metric, ["auto", "private", "identity"], remedy=_REMEDY)
+    choice = cast(Metric, metric)
+    if choice == "identity":
+        return choice
+    reason = _obstacle(settings, loss, level)
+    if reason is None:
+        return choice
+    if choice == "auto":
+        return "identity"
+    got, allowed, why = reason
+    raise ValueError(
+        f"metric='private' does not go with {got}: {why}. Allowed: {allowed}. Change "
+        "that, or use metric='identity'."
+    )
+
+
+def _obstacle(
+    settings: LinearSettings, loss: Tilting, level: str
+) -> tuple[str, str, str] | None:
+    """Return what does not go with a metric, what would, and why; None for nothing."""
+    adjacency = settings.target.adjacency
+    if type(loss) not in _LOSSES:
+        name = type(loss).__name__
+        return name, "the logistic and the log-cosh loss", "there is no proof for it"
+    if settings.delta == 0.0:
+        return "delta=0", "0 < delta < 1", "its releases have Gaussian noise"
+    if adjacency is not Adjacency.ADD_REMOVE:
+        got, why = f"adjacency={str(adjacency)!r}", "there is no proof for it"
+        return got, "adjacency='add-remove'", why
+    if settings.conservative:
+        why = "the published bound is for plain objective perturbation"
+        return "conservative=True", "conservative=False", why
+    if level != "data-independent":
+        allowed = "pdp_report='data-independent'"
+        return f"pdp_report={level!r}", allowed, "reports speak about one release"
+    if settings.alpha != "auto":
+        why = "the ridge follows from what is released"
+        return f"alpha={settings.alpha:g}", "alpha='auto'", why
+    return None
+
+
+def is_private(metric: Metric, n_coefficients: int) -> bool:
+    """Return whether a fit of so many coefficients learns its metric."""
+    if metric == "auto":
+        return _WORTHWHILE <= n_coefficients <= _MOST
+    return metric == "private"
+
+
+def in_private_metric(
+    settings: LinearSettings,
+    n_coefficients: int,
+    loss: Tilting,
+    *,
+    scale: Literal["auto", "loss"] = "loss",
+) -> Preconditioned:
+    """Return the mechanism that learns its metric first."""
+    return PreconditionedObjectivePerturbation.calibrate(
+        cast(ApproximateDP, settings.target),
+        loss=cast(LogisticLoss | LogCoshLoss, loss),
+        radius=settings.ball.radius,
+        n_coefficients=n_coefficients,
+        scale=scale,
+    )
+
+
+def metric_attributes(
+    mechanism: ObjectivePerturbation | Preconditioned,
+    release: PreconditionedRelease | None,
+) -> dict[str, Any]:
+    """Return fitted attributes, the same names for both kinds of fits."""
+    if release is None or isinstance(mechanism, ObjectivePerturbation):
+        main = cast(ObjectivePerturbation, mechanism)
+        return {
+            "alpha_": main.alpha,
+            "noise_scale_": main.noise_law.scale,
+            "smoothing_scale_": main.smoothing.scale,
+            "metric_": None,
+            "center_": None,
+            "budget_": None,
+            "release_": None,
+        }
+    last = mechanism.phases[-1]
+    return {
+        "alpha_": mechanism.ridge(release.geometry),
+        "noise_scale_": last.noise_law.scale,
+        "smoothing_scale_": last.step.scale,
+        "metric_": release.metric,
+        "center_": release.center,
+        "budget_": release.budget,
+        "release_": release,
+    }
+
+
+def metric_loss(
+    mechanism: Preconditioned,
+    release: PreconditionedRelease,
+    rows: PrivateRows,
+    *,
+    rho: float,
+    simultaneous: bool = False,
+) -> FloatArray:
+    """Bound the loss of each row by all releases together, for rows fixed beforehand.
+
+    Raises
+    ------
+    ValueError
+        If ``simultaneous``: the bound is for one row at a time.
+    """
+    if simultaneous:
+        raise ValueError(
+            "simultaneous=True does not go with a private metric: the bound is for one "
+            "row fixed beforehand. Allowed: simultaneous=False. For m rows chosen "
+            "beforehand pass rho / m, or fit with metric='identity'."
+        )
+    return preconditioned_loss(mechanism, release, rows, rho=rho)
