@@ -286,7 +286,8 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
             learning = in_private_metric(settings, d, LogisticLoss())
             release = learning.release(rows, settings.source).output
             spent = _spent(learning, settings, labels)
-            vars(self).pop("report_", None)  # of an earlier fit
+            if hasattr(self, "report_"):
+                del self.report_  # of an earlier fit
             self._publish(**metric_attributes(learning, release), mechanism_=learning)
             self._publish_fit(release.coefficients, spent, settings, labels)
         else:
