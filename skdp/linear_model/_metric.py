@@ -20,6 +20,7 @@ from skdp.pdp import preconditioned_loss
 from skdp.rows import PrivateRows
 
 __all__ = [
+    "METRIC_ATTRIBUTES",
     "Metric",
     "check_metric",
     "in_private_metric",
@@ -34,6 +35,8 @@ Preconditioned: TypeAlias = PreconditionedObjectivePerturbation
 #: Coefficients from which on a metric is worth its budget, and the most it can have.
 _WORTHWHILE, _MOST = 10, 2048
 _LOSSES = (LogisticLoss, LogCoshLoss)
+#: What a fit in a private metric publishes beside the coefficients, None for others.
+METRIC_ATTRIBUTES = frozenset({"metric_", "center_", "budget_", "release_"})
 _REMEDY = "Use 'auto' for the private metric where it pays."
 
 
@@ -138,11 +141,7 @@ def metric_attributes(
             "alpha_": main.alpha,
             "noise_scale_": main.noise_law.scale,
             "smoothing_scale_": main.smoothing.scale,
-            "metric_": None,
-            "center_": None,
-            "budget_": None,
-            "release_": None,
-        }
+        } | dict.fromkeys(METRIC_ATTRIBUTES)
     last = mechanism.phases[-1]
     return {
         "alpha_": mechanism.ridge(release.geometry),

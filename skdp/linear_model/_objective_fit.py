@@ -61,8 +61,6 @@ class ObjectiveEstimator(PrivateEstimatorMixin, BaseEstimator):
     _released: ClassVar[frozenset[str]] = frozenset(
         {
             "alpha_",
-            "budget_",
-            "center_",
             "classes_",
             "coef_",
             "data_norm_",
@@ -70,11 +68,9 @@ class ObjectiveEstimator(PrivateEstimatorMixin, BaseEstimator):
             "intercept_",
             "intercept_scaling_",
             "mechanism_",
-            "metric_",
             "n_features_in_",
             "noise_scale_",
             "privacy_spent_",
-            "release_",
             "smoothing_scale_",
             "targets_",
             "theta_",

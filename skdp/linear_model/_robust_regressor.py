@@ -1,13 +1,13 @@
 """Private robust linear regression by objective perturbation."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 
 from skdp._typing import FloatArray, MatrixLike
 from skdp._validation import check_choice, is_auto
-from skdp.linear_model._metric import Metric, check_metric
+from skdp.linear_model._metric import METRIC_ATTRIBUTES, Metric, check_metric
 from skdp.linear_model._objective_fit import ObjectiveEstimator, Problem
 from skdp.linear_model._posterior_loss import read_bounds, read_scale
 from skdp.linear_model._settings import LinearSettings
@@ -177,6 +177,10 @@ class ObjPertRegressor(RegressorMixin, ObjectiveEstimator):
     >>> model.pdp_loss(X, y).shape
     (5000,)
     """
+
+    _released: ClassVar[frozenset[str]] = (
+        ObjectiveEstimator._released | METRIC_ATTRIBUTES
+    )
 
     def __init__(
         self,
