@@ -85,9 +85,18 @@ class SoftmaxLoss:
 
     def probabilities(self, t: FloatArray) -> FloatArray:
         """Return p, shape (n, K)."""
-        weights = np.exp(t - t.max(axis=1, keepdims=True))
-        p: FloatArray = weights / weights.sum(axis=1, keepdims=True)
+        p: FloatArray = t - t.max(axis=1, keepdims=True)
+        np.exp(p, out=p)
+        p /= p.sum(axis=1, keepdims=True)
         return p
+
+    def _weighed(self, y: FloatArray, t: FloatArray) -> tuple[FloatArray, IntArray]:
+        """Return p, 0 for rows of weight zero, and the class numbers."""
+        label, counts = self._classes(y)
+        p = self.probabilities(t)
+        if not counts.all():
+            p[~counts] = 0.0
+        return p, label
 
     def _classes(self, y: FloatArray) -> tuple[IntArray, BoolArray]:
         """Return class numbers, 0 for what is none, and which rows have weight."""
@@ -109,9 +118,8 @@ class SoftmaxLoss:
 
     def gradient(self, y: FloatArray, t: FloatArray) -> FloatArray:
         """Return ``p - e_y``, shape (n, K)."""
-        label, counts = self._classes(y)
+        out, label = self._weighed(y, t)
         rows = np.arange(len(label))
-        out = self.probabilities(t) * counts[:, None]
         # minus the sum of the others loses nothing where p_y is nearly 1
         out[rows, label] = 0.0
         out[rows, label] = -out.sum(axis=1)
@@ -119,7 +127,7 @@ class SoftmaxLoss:
 
     def hessian(self, y: FloatArray, t: FloatArray) -> FloatArray:
         """Return ``diag(p) - pp'``, shape (n, K, K)."""
-        p = self.probabilities(t) * self._classes(y)[1][:, None]
+        p, _ = self._weighed(y, t)
         out: FloatArray = -p[:, :, None] * p[:, None, :]
         diagonal = np.arange(self.n_classes)
         # p_k (1 - p_k) as minus the sum of its row: the rows then sum to zero
@@ -131,7 +139,7 @@ class SoftmaxLoss:
         self, y: FloatArray, t: FloatArray, v: FloatArray
     ) -> FloatArray:
         """Return ``p * v - p (p . v)`` for each row, shape (n, K)."""
-        p = self.probabilities(t) * self._classes(y)[1][:, None]
+        p, _ = self._weighed(y, t)
         mean = np.einsum("ik,ik->i", p, v)
         out: FloatArray = p * (v - mean[:, None])
         return out

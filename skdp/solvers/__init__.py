@@ -1,6 +1,7 @@
 """Minimise a sum over private rows, and certify how well."""
 
 from skdp.solvers._leverage import RowStatistics, row_statistics
+from skdp.solvers._matrix_objective import MatrixObjective
 from skdp.solvers._minimise import Solution, minimise
 from skdp.solvers._minimise_on_ball import BallSolution, minimise_on_ball
 from skdp.solvers._objective import Objective, check_targets
@@ -9,6 +10,7 @@ from skdp.solvers._whitened import WhitenedObjective
 
 __all__ = [
     "BallSolution",
+    "MatrixObjective",
     "Objective",
     "RowStatistics",
     "Solution",

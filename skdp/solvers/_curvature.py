@@ -9,6 +9,8 @@ X~   clipped rows with the intercept's constant
 H    :math:`\tilde X^T W \tilde X / share + \alpha I`, only ever applied to vectors
 """
 
+from typing import Protocol
+
 import numpy as np
 
 from skdp._typing import FloatArray, MatrixLike
@@ -31,7 +33,12 @@ class Curvature:
     def __init__(self, table: Table) -> None:
         self._table = table
         self._weights: list[FloatArray] = []
-        self.diagonal = np.zeros(table.n_coefficients)
+        self._diagonal = np.zeros(table.n_coefficients)
+
+    @property
+    def diagonal(self) -> FloatArray:
+        """Diagonal of the Hessian."""
+        return self._diagonal
 
     def add_block(self, x: MatrixLike, f: FloatArray, curvatures: FloatArray) -> None:
         """Keep the weights of the next block, and add to the diagonal."""
@@ -39,10 +46,10 @@ class Curvature:
         self._weights.append(curvatures)
         weights = curvatures * f * f
         if isinstance(x, np.ndarray):
-            self.diagonal[:d] += np.einsum("i,ij,ij->j", weights, x, x)
+            self._diagonal[:d] += np.einsum("i,ij,ij->j", weights, x, x)
         else:
-            self.diagonal[:d] += weights @ x.multiply(x).tocsr()
-        self.diagonal[d:] += self._table.constant**2 * curvatures.sum()
+            self._diagonal[:d] += weights @ x.multiply(x).tocsr()
+        self._diagonal[d:] += self._table.constant**2 * curvatures.sum()
 
     def product(self, v: FloatArray) -> FloatArray:
         """Return the Hessian times a vector, in one pass."""
@@ -54,19 +61,32 @@ class Curvature:
         return total.total()
 
 
+class Curved(Protocol):
+    """The Hessian of a sum of losses, as far as products with vectors tell."""
+
+    @property
+    def diagonal(self) -> FloatArray:
+        """Diagonal of the Hessian."""
+        ...
+
+    def product(self, v: FloatArray) -> FloatArray:
+        """Return the Hessian times a vector, in one pass."""
+        ...
+
+
 class CurvatureModel:
     """Directions by conjugate gradients, preconditioned by the diagonal.
 
     Parameters
     ----------
-    curvature : Curvature
+    curvature : Curved
     alpha : float
         Ridge, not part of ``curvature``.
     share : float
         Share of all rows that ``curvature`` comes from.
     """
 
-    def __init__(self, curvature: Curvature, alpha: float, share: float) -> None:
+    def __init__(self, curvature: Curved, alpha: float, share: float) -> None:
         self._curvature, self._alpha, self._share = curvature, alpha, share
 
     def direction(self, gradient: FloatArray) -> FloatArray:

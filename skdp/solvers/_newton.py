@@ -23,8 +23,6 @@ from skdp.solvers._model import Model
 
 __all__ = ["Descent", "Differentiable", "warm_start"]
 
-#: Shares of the rows on which a start is found, each from the answer before.
-_PARTS = (0.02, 0.2)
 #: Steps on a part; from far away the whole may need more, and takes them itself.
 _PART_STEPS = 10
 #: With a fresh model about this many passes remain.
@@ -41,6 +39,11 @@ class Differentiable(Protocol):
     linear: FloatArray
     share: float
     n_passes: int
+
+    @property
+    def parts(self) -> tuple[float, ...]:
+        """Shares of the rows on which a start is found, each from the answer before."""
+        ...
 
     @property
     def matrix_free(self) -> bool:
@@ -166,7 +169,7 @@ def warm_start(
     if theta is None:
         theta = np.zeros(problem.linear.size)
     model: Model | None = None
-    for fraction in _PARTS:
+    for fraction in problem.parts:
         part = problem.part(fraction)
         if part is not None:
             theta, model = _solve_part(part, theta, model)

@@ -17,6 +17,8 @@ __all__ = ["Problem", "Ridged"]
 _MAX_COLUMNS = 1000
 #: Four roundings of float64.
 _EPS = 4.0 * float(np.finfo(np.float64).eps)
+#: Shares of the rows on which a start is found.
+_PARTS = (0.02, 0.2)
 #: Forming a Hessian costs this many gradients more than forming a gradient, and one
 #: more for each 80 columns; measured.
 _HESSIAN_COST, _COLUMNS_A_PASS = 1.2, 80.0
@@ -117,6 +119,11 @@ class Problem(Ridged):
             share,
             transform=self.transform,
         )
+
+    @property
+    def parts(self) -> tuple[float, ...]:
+        """Shares of the rows on which a start is found, each from the answer before."""
+        return _PARTS
 
     @property
     def hessian_cost(self) -> float:
