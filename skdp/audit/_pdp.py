@@ -125,9 +125,10 @@ def check_one_release(est: Any) -> None:
     """Refuse a fit in a private metric, whose weights and centre depend on the rows."""
     if isinstance(est.mechanism_, PreconditionedObjectivePerturbation):
         raise ValueError(
-            f"there is no exact loss of a private metric, got {type(est).__name__}. "
-            "Allowed: fits with metric='identity'. For a few people compare "
-            "est.mechanism_.log_density with and without each."
+            "exact numbers are computed for one objective in the columns as they are, "
+            f"got {type(est).__name__} fitted in a private metric. Allowed: fits with "
+            "metric='identity'. Fit again with that, or use est.pdp_loss, which bounds "
+            "the loss of everybody."
         )
 
 

@@ -111,7 +111,8 @@ def test_each_sickness_gets_its_own_advice():
     assert "delta > 0" not in noisy
     X, y = table(30, d=40)
     assert "delta > 0" in advice(X, y, epsilon=0.1)
-    assert "delta > 0" not in advice(X, y, epsilon=0.1, delta=1e-6)
+    gaussian = {"delta": 1e-6, "metric": "identity"}
+    assert "delta > 0" not in advice(X, y, epsilon=0.1, **gaussian)
     assert "lower alpha" in advice(*table(5000), epsilon=8.0, alpha=1e5)
 
 
