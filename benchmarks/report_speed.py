@@ -52,7 +52,11 @@ def measure(level, delta):
 
     X, y = make_rows()
     model = ObjPertLogisticRegression(
-        delta=delta, pdp_report=level, fit_intercept=False, classes=[0, 1]
+        delta=delta,
+        metric="identity",
+        pdp_report=level,
+        fit_intercept=False,
+        classes=[0, 1],
     )
     report = model.fit(X[:50_000], y[:50_000]).report_
     report.loss(X[:100], y[:100])

@@ -140,6 +140,7 @@ def release(setting: Setting, X: np.ndarray, y: np.ndarray) -> Release:
         epsilon=EPSILON,
         delta=DELTA,
         alpha=setting.alpha,
+        metric="identity",  # a report speaks about one release
         pdp_report=setting.level,
         classes=[-1, 1],
         fit_intercept=False,
