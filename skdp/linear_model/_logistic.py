@@ -96,7 +96,8 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
         nothing, at no cost; a noisy Hessian of the objective; or a noisy gradient as
         well. The last two are paid for within ``epsilon``, take 0.05 of the squared
         size of the target each, and need ``delta > 0`` and add-remove. They sharpen the
-        bound on the loss of the coefficients, and add their own cost to the total.
+        bound on the loss of the coefficients, and add their own cost to the total. That
+        may fall or rise: with many rows and the smallest ridge a Hessian lowers it.
     random_state : int, Generator, RandomState or None, default=None
         None draws from the operating system. Anything else makes the fit reproducible,
         for tests: ``privacy_spent_.releasable`` is then False.

@@ -20,6 +20,7 @@ import numpy as np
 from skdp._typing import FloatArray
 from skdp.accounting import Adjacency, ApproximateDP
 from skdp.losses import Loss
+from skdp.mechanisms._base import require
 from skdp.mechanisms._noisy_statistic import NoisyStatistic
 from skdp.random import GOE, RandomSource
 from skdp.random._symmetric import (
@@ -134,6 +135,16 @@ class NoisyHessian(NoisyStatistic):
         # one dimension the difference of two is at most the larger
         replaced = adjacency is Adjacency.REPLACE_ONE and len(theta) > 1
         return math.sqrt(2.0) * one if replaced else one
+
+    def __post_init__(self) -> None:
+        """Refuse a ridge whose addition would round off more than the step covers."""
+        # the parent by name: slots make a new class that a bare super() cannot see
+        NoisyStatistic.__post_init__(self)
+        rounding = self.alpha * 2.0**-52 * math.sqrt(self.n_coefficients)
+        require(
+            rounding <= self.smoothing.error / 4,
+            "alpha is so large that adding it rounds the sum of curvatures",
+        )
 
     def statistic(self, data: PrivateRows) -> FloatArray:
         """Return the Hessian of J0 at theta; NOT private.

@@ -71,7 +71,7 @@ class _Release:
         """Return a bound on one coordinate of Gaussian noise, or on its whole norm."""
         if whole:
             return math.sqrt(chdtri(self.d, share * self.rho))
-        return -float(ndtri(share * self.rho / sides))
+        return max(0.0, -float(ndtri(share * self.rho / sides)))
 
     def leverage(self) -> LeverageBound:
         """Return the leverage bound from the released Hessian."""
@@ -195,7 +195,7 @@ def joint_radius(q: float, angle: float = math.pi / 2) -> float:
     Parameters
     ----------
     q : float
-        Within (0, 0.5].
+        Within (0, 1). The answer is 0 where already r = 0 is exceeded no more often.
     angle : float, default=pi/2
         Length of the arc, from 0 to pi.
 
@@ -214,4 +214,6 @@ def joint_radius(q: float, angle: float = math.pi / 2) -> float:
     def excess(r: float) -> float:
         return float(np.logaddexp(log_arc - r * r / 2, log_ndtr(-r))) - log_q
 
-    return float(brentq(excess, -1e-9, 60.0, xtol=1e-13)) + 1e-12
+    if excess(0.0) <= 0.0:
+        return 0.0
+    return float(brentq(excess, 0.0, 60.0, xtol=1e-13)) + 1e-12

@@ -1,6 +1,6 @@
 """The rows asked about, read exactly as the fit read its own, without the fit."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from skdp._discreet import discreet
 from skdp._typing import FloatArray, MatrixLike
 from skdp.rows import Labels, RowBlocks, as_row_blocks
-from skdp.rows._labels import check_same_kind, label_array
+from skdp.rows._labels import check_any_kind, label_array
 from skdp.rows._one_person import one_person
 
 __all__ = ["ColumnScaling", "people"]
@@ -71,7 +71,7 @@ def people(
     X : array-like, sparse matrix or DataFrame of shape (n, n_features)
         Rows. With ``y`` None, a pair ``(x, label)`` of one person.
     y : array-like of shape (n,) or None
-        Labels; one that is not declared is no error.
+        Labels; one that is not declared is no error, but if none can be.
     n_features : int
         Columns that the coefficients are for.
     labels : Labels
@@ -83,17 +83,28 @@ def people(
         Public scaling that comes before the clipping of rows.
     """
     if y is None:
+        _check_named(X, names)
         X, y = one_person(X)
     X = _columns(X, n_features, names)
     y = label_array(y)
     y = label_array(column_or_1d(y))
-    check_same_kind(y, labels)
+    check_any_kind(y, labels)
     check_consistent_length(X, y)
     block_rows = max(1, min(_BLOCK_ROWS, _BLOCK_ELEMENTS // n_features))
     blocks = as_row_blocks(X, y, labels=labels, block_rows=block_rows)
     if scaling is None or X.shape[0] == 0:
         return blocks
     return as_row_blocks(_Scaled(blocks, scaling))
+
+
+def _check_named(person: Any, names: tuple[str, ...] | None) -> None:
+    """Refuse values by name where the release has no names to find them by."""
+    by_name = isinstance(person, tuple) and isinstance(person[0], Mapping)
+    if by_name and names is None:
+        raise ValueError(
+            "X is a mapping, but the release has no feature names. Allowed: the values "
+            "in the order of the release. Pass a list or an array."
+        )
 
 
 def _columns(

@@ -164,7 +164,8 @@ def _gaussian_quantiles(
         z = math.sqrt(chdtri(d, _NOISE_SHARE * rho))
         tail = added = math.sqrt(d) + lattice_tail(_LATTICE_SHARE, rho)
     else:
-        z = -float(ndtri(_NOISE_SHARE * rho / sides))
+        # beyond one half 0 bounds too, and keeps what is raised by e^xi a bound
+        z = max(0.0, -float(ndtri(_NOISE_SHARE * rho / sides)))
         tail = lattice_tail(_LATTICE_SHARE / 2, rho)
         added = lattice_tail(_LATTICE_SHARE / sides, rho)
     return tail, z, step.rho + math.sqrt(2 * step.rho) * added

@@ -1,5 +1,6 @@
 """The public label set of a binary problem, and how labels become signs."""
 
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from skdp._typing import ArrayLike, BoolArray, FloatArray
 __all__ = [
     "Labels",
     "as_signs",
+    "check_any_kind",
     "check_same_kind",
     "equal",
     "label_array",
@@ -17,6 +19,11 @@ __all__ = [
 
 #: What numpy's kinds of dtypes hold; objects may hold anything.
 _KINDS = {"U": "text", "S": "text"} | dict.fromkeys("fiub", "numbers")
+_DIFFERENT = (
+    "y and classes are of different kinds: one holds text, the other numbers, so no "
+    "label can be one of the classes. Declare the classes as they stand in y; inside a "
+    "meta-estimator that encodes labels, classes=[0, 1]."
+)
 
 
 class Labels:
@@ -111,17 +118,44 @@ def check_same_kind(y: np.ndarray, labels: Labels) -> None:
     """Refuse labels of which none can be one of the declared ones."""
     kinds = {_KINDS.get(y.dtype.kind), _KINDS.get(labels.classes.dtype.kind)}
     if kinds == {"text", "numbers"}:
+        raise ValueError(_DIFFERENT)
+
+
+def check_any_kind(y: np.ndarray, labels: Labels) -> None:
+    """Refuse labels of people asked about of which none can be one of the classes.
+
+    Unlike :func:`check_same_kind` it looks into arrays of objects, which is for
+    questions only: a fit must not depend on what one person's label is made of. A
+    strange label among others keeps its loss of 0, that of a row of weight zero.
+    """
+    declared = _KINDS.get(labels.classes.dtype.kind)
+    if y.size == 0 or declared is None or y.dtype.kind not in "Of":
+        check_same_kind(y, labels)
+        return
+    kinds = {_kind(label) for label in y.tolist()}
+    if kinds == {"missing"}:
         raise ValueError(
-            "y and classes are of different kinds: one holds text, the other numbers, "
-            "so no label can be one of the classes. Declare the classes as they stand "
-            "in y; inside a meta-estimator that encodes labels, classes=[0, 1]."
+            "y is missing for everybody asked about, got None or NaN. Allowed: the "
+            "label that each person had. Leave out those who had none."
         )
+    if not kinds & {declared, "other"}:
+        raise ValueError(_DIFFERENT)
 
 
 def as_signs(y: ArrayLike) -> FloatArray:
     """Return encoded labels, with 0 for whatever is not -1, 0 or +1, NaN included."""
     signs = np.asarray(y, dtype=np.float64)
     return np.where(np.abs(signs) == 1.0, signs, 0.0)
+
+
+def _kind(label: object) -> str:
+    """Return what one label is."""
+    if isinstance(label, str | bytes):
+        return "text"
+    same: Any = label == label
+    if label is None or not (isinstance(same, bool | np.bool_) and bool(same)):
+        return "missing"
+    return "numbers" if isinstance(label, Number | np.bool_) else "other"
 
 
 def equal(given: np.ndarray, label: object) -> BoolArray:

@@ -166,3 +166,11 @@ def test_nobody_leaves_the_ridge_and_the_noise():
     m = calibrate()
     np.testing.assert_array_equal(m.statistic(nobody(2)), 2.0 * np.eye(2))
     assert m.release(nobody(2), as_random_source(0)).output.shape == (2, 2)
+
+
+@pytest.mark.parametrize("alpha", [1e8, 1e16])
+def test_a_ridge_that_would_round_the_sum_is_refused(alpha):
+    with pytest.raises(ValueError, match="alpha is so large"):
+        NoisyHessian.calibrate(
+            ApproximateDP(1.0, 1e-6), theta=(0.0, 0.0), radius=1.0, alpha=alpha
+        )

@@ -74,6 +74,8 @@ def test_the_form_works_by_keyboard_alone_and_shows_the_bound(visit, tmp_path, f
         certainty = 100 / (1 + math.exp(-loss))
         assert certainty - 1e-6 <= float(said[1]) <= certainty + 0.1 + 1e-6
         assert seen.page.locator("#verdict").is_visible()
+    # what the bound is not: a promise about records picked after a look
+    assert "fixed before the model was made" in seen.page.locator("main").inner_text()
     assert seen.complaints == []
 
 

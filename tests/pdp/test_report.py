@@ -595,3 +595,75 @@ def test_an_estimator_without_a_report_is_refused():
     sampler = skdp.ASAPClassifier(classes=["no", "yes"]).fit(*problem())
     with pytest.raises(TypeError, match="no report"):
         skdp.published_report(sampler)
+
+
+@pytest.mark.parametrize(
+    ("classes", "wrong"),
+    [
+        (["no", "yes"], [1, 0]),
+        (["no", "yes"], np.array([1, 0], dtype=object)),
+        (["no", "yes"], pd.Series([0, 1])),
+        (["no", "yes"], [1.5, None]),
+        ([0, 1], ["0", "1"]),
+        ([0, 1], pd.Series(["0", "1"], dtype=object)),
+        ([0, 1], [None, "yes"]),
+    ],
+    ids=range(7),
+)
+def test_labels_of_another_kind_are_refused_not_called_free(classes, wrong):
+    X, y = problem()
+    report = (
+        model(classes=classes)
+        .fit(X, np.array(classes)[(y == "yes").astype(int)])
+        .report_
+    )
+    with pytest.raises(ValueError, match="different kinds"):
+        report.loss(X[:2], wrong)
+
+
+@pytest.mark.parametrize("missing", [None, math.nan, pd.NA, pd.NaT], ids=str)
+@pytest.mark.parametrize("classes", [["no", "yes"], [0, 1]], ids=str)
+def test_missing_labels_are_refused_not_called_free(classes, missing):
+    X, y = problem()
+    report = (
+        model(classes=classes)
+        .fit(X, np.array(classes)[(y == "yes").astype(int)])
+        .report_
+    )
+    with pytest.raises(ValueError, match=r"y is missing|NaN"):
+        report.loss((X[0], missing))
+    with pytest.raises(ValueError, match=r"y is missing|NaN"):
+        report.loss(X[:2], [missing, missing])
+
+
+@pytest.mark.parametrize("level", ["data-independent", "hessian", "gradient"])
+@pytest.mark.parametrize("kind", ["either", "member", "non-member"])
+def test_a_likely_failure_gives_a_bound_that_is_not_negative(level, kind):
+    X, y = problem()
+    report = made(level)
+    for rho in (0.5, 0.7, 0.999):
+        loss = report.loss(X, y, kind=kind, rho=rho)
+        assert (loss >= 0.0).all()
+        assert (loss <= report.loss(X, y, kind=kind, rho=1e-3)).all()
+
+
+def test_values_by_name_need_a_release_with_names():
+    X, y = problem()
+    with pytest.raises(ValueError, match="no feature names"):
+        model().fit(X, y).report_.loss(({"a": 0.1, "b": 0.2, "c": 0.3}, "yes"))
+
+
+def test_a_hessian_may_pay_for_itself_where_the_curvature_term_is_large():
+    """At the least ridge, with many rows; docs/pdp_report.md says so."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (100_000, 1))
+    y = (rng.random(len(X)) < expit(3 * X[:, 0])).astype(int)
+    free, paid = (
+        np.median(made_of(X, y, level).loss(X[:2000], y[:2000]))
+        for level in ("data-independent", "hessian")
+    )
+    assert paid < 0.95 * free
+
+
+def made_of(X, y, level):
+    return model(level, classes=[0, 1]).fit(X, y).report_

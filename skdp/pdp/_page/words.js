@@ -119,7 +119,9 @@ function facts(report, page, loss) {
   list.push([
     `${name} ${page.failure}`,
     "Your own bound depends on the noise in the model: with a probability of at most " +
-      `${oneIn(page.failure)}, the noise falls so that your bound does not hold.`,
+      `${oneIn(page.failure)}, the noise falls so that your bound does not hold. That is ` +
+      "for a record that was fixed before the model was made, such as your own; it " +
+      "does not cover one that somebody picks, among many, after a look at the model.",
   ]);
   return list.flatMap(([term, text]) => [make("dt", {}, term), make("dd", {}, text)]);
 }
