@@ -3,14 +3,13 @@
 from skdp._validation import warn
 from skdp.exceptions import NotForReleaseWarning
 from skdp.random import RandomSource
-from skdp.rows import Labels, Targets
+from skdp.rows import Targets
+from skdp.rows._encoder import Encoder
 
 __all__ = ["assumptions_about", "warn_if_seeded"]
 
 
-def assumptions_about(
-    encoder: Labels | Targets, *, declared: bool = True
-) -> tuple[str, ...]:
+def assumptions_about(encoder: Encoder, *, declared: bool = True) -> tuple[str, ...]:
     """Return what every linear model assumes of rows and targets.
 
     ``declared`` is False where the label set was read from y.

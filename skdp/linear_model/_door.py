@@ -18,13 +18,15 @@ from skdp._typing import MatrixLike
 from skdp._validation import warn
 from skdp.exceptions import PrivacyLeakWarning
 from skdp.rows import (
+    Classes,
     L2Ball,
     Labels,
     PrivateRows,
     RowBlocks,
     as_row_blocks,
 )
-from skdp.rows._labels import check_same_kind, label_array
+from skdp.rows._encoder import LabelSet
+from skdp.rows._labels import check_any_kind, check_same_kind, label_array
 
 __all__ = ["column", "enter_query", "enter_training", "features"]
 
@@ -34,9 +36,18 @@ _FRAME_ROWS = 65_536
 
 @discreet
 def enter_training(
-    estimator: Any, X: MatrixLike, y: MatrixLike, ball: L2Ball, labels: Labels | None
-) -> tuple[PrivateRows, Labels]:
-    """Return the rows of a fit and the label set; set the feature attributes."""
+    estimator: Any,
+    X: MatrixLike,
+    y: MatrixLike,
+    ball: L2Ball,
+    labels: LabelSet | None,
+    *,
+    several: bool = False,
+) -> tuple[PrivateRows, LabelSet]:
+    """Return the rows of a fit and the label set; set the feature attributes.
+
+    ``several`` says whether there may be more than two classes.
+    """
     if isinstance(X, RowBlocks):
         return _enter_blocks(estimator, X, y, ball, labels)
     if y is None:
@@ -48,25 +59,27 @@ def enter_training(
     y = _targets(y) if labels is None else _declared_targets(y, labels)
     check_consistent_length(X, y)
     if labels is None:
-        labels = _read_labels(y)
+        labels = _read_labels(y, several=several)
     return PrivateRows(as_row_blocks(X, y, labels=labels), ball), labels
 
 
 def _enter_blocks(
-    estimator: Any, X: RowBlocks, y: MatrixLike, ball: L2Ball, labels: Labels | None
-) -> tuple[PrivateRows, Labels]:
+    estimator: Any, X: RowBlocks, y: MatrixLike, ball: L2Ball, labels: LabelSet | None
+) -> tuple[PrivateRows, LabelSet]:
     """Return rows that come as blocks, which bring their own encoded labels."""
     encoded = X.labels
+    encoder = Classes if isinstance(labels, Classes) else Labels
     if (
         y is not None
         or labels is None
-        or not isinstance(encoded, Labels)
+        or not isinstance(encoded, encoder)
         or not np.array_equal(encoded.classes, labels.classes)
     ):
         raise ValueError(
             "row blocks bring their own labels, so y must be None and classes must be "
             "declared, the same for both. Pass the chunks through as_row_blocks(chunks,"
-            " labels=Labels(classes)) and the same classes to the estimator."
+            f" labels={encoder.__name__}(classes)) and the same classes to the "
+            "estimator."
         )
     estimator.n_features_in_ = X.n_features
     if hasattr(estimator, "feature_names_in_"):
@@ -80,13 +93,14 @@ def enter_query(
     X: MatrixLike,
     y: MatrixLike,
     ball: L2Ball,
-    labels: Labels,
+    labels: LabelSet,
     block_rows: int | None = None,
 ) -> PrivateRows:
     """Return rows asked about after the fit, seen exactly as training rows are."""
     # clipping refuses what is not finite in the one pass there is
     X = features(estimator, X, reset=False, finite=False)
     y = column(label_array(y), told=True)
+    check_any_kind(y, labels.classes)
     check_consistent_length(X, y)
     blocks = as_row_blocks(X, y, labels=labels, block_rows=block_rows)
     return PrivateRows(blocks, ball)
@@ -153,10 +167,10 @@ def _targets(y: MatrixLike) -> MatrixLike:
     return y
 
 
-def _declared_targets(y: MatrixLike, labels: Labels) -> MatrixLike:
+def _declared_targets(y: MatrixLike, labels: LabelSet) -> MatrixLike:
     """Return labels of which only the declared ones count, each in its own type."""
     y = column(label_array(y))
-    check_same_kind(y, labels)
+    check_same_kind(y, labels.classes)
     if y.dtype == object:
         if np.any(np.frompyfunc(_is_not_finite, 1, 1)(y)):
             raise ValueError("Input y contains NaN or infinity.")
@@ -169,10 +183,10 @@ def _is_not_finite(label: object) -> bool:
     return isinstance(label, float) and not math.isfinite(label)
 
 
-def _read_labels(y: MatrixLike) -> Labels:
+def _read_labels(y: MatrixLike, *, several: bool) -> LabelSet:
     """Read the label set off y, which nobody paid for: warn and let it be recorded."""
     observed = np.unique(y)
-    if observed.size > 2:
+    if observed.size > 2 and not several:
         raise ValueError(
             "Only binary classification is supported. The type of the target is "
             "multiclass: y holds more than two different labels. Allowed: two. "
@@ -185,4 +199,4 @@ def _read_labels(y: MatrixLike) -> Labels:
         "classes=[...].",
         PrivacyLeakWarning,
     )
-    return Labels(observed)
+    return Labels(observed) if observed.size <= 2 else Classes(observed)

@@ -2,19 +2,15 @@
 
 from typing import Any
 
-import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.utils import Tags
-
-from skdp._typing import FloatArray, MatrixLike
-from skdp.linear_model._objective_fit import ObjectiveEstimator, Problem
+from skdp.linear_model._label_predictions import LabelPredictions
+from skdp.linear_model._objective_release import Problem
+from skdp.linear_model._settings import LinearSettings
 from skdp.losses import SmoothedHingeLoss
-from skdp.rows import Labels
 
 __all__ = ["ObjPertLinearSVC"]
 
 
-class ObjPertLinearSVC(ClassifierMixin, ObjectiveEstimator):
+class ObjPertLinearSVC(LabelPredictions):
     r"""Linear support vector classifier with a differential-privacy guarantee.
 
     Minimises :math:`\sum_i h(1 - y_i x_i\cdot\theta) + \alpha|\theta|^2/2 +
@@ -162,47 +158,5 @@ class ObjPertLinearSVC(ClassifierMixin, ObjectiveEstimator):
         self.conservative = conservative
         self.random_state = random_state
 
-    def _problem(self, labels: Labels | None) -> Problem:
-        return Problem(SmoothedHingeLoss(), labels)
-
-    def _publish_line(self, coef: FloatArray, intercept: float) -> None:
-        """Publish the coefficients in the shapes of a classifier."""
-        self._publish(coef_=coef.reshape(1, -1), intercept_=np.array([intercept]))
-
-    def decision_function(self, X: MatrixLike) -> FloatArray:
-        """Return the margin ``X @ coef_ + intercept_`` of each row.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows; not clipped.
-
-        Returns
-        -------
-        margin : ndarray of shape (n_samples,)
-            Positive for ``classes_[1]``; where y held one label, the sign says nothing.
-        """
-        return self._line(X)
-
-    def predict(self, X: MatrixLike) -> Any:
-        """Return the label on whose side of the plane each row lies.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Labels from ``classes_``.
-        """
-        positive = self.decision_function(X) > 0
-        # where one label was read from y there is nothing to choose
-        return self.classes_[positive.astype(np.intp) * (self.classes_.size - 1)]
-
-    def __sklearn_tags__(self) -> Tags:
-        tags: Tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.classifier_tags.poor_score = True
-        return tags
+    def _problem(self, settings: LinearSettings) -> Problem:
+        return Problem(SmoothedHingeLoss(), settings.labels)

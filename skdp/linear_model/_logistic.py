@@ -1,50 +1,27 @@
 """Private logistic regression by objective perturbation."""
 
-from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-import numpy as np
-from scipy.special import expit, log_expit
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._typing import FloatArray, MatrixLike
-from skdp.accounting import PrivacyPart, PrivacySpent
-from skdp.linear_model._base import PrivateEstimatorMixin
-from skdp.linear_model._disclosure import assumptions_about, warn_if_seeded
-from skdp.linear_model._door import enter_query, enter_training, features
-from skdp.linear_model._margins import dense, margins
-from skdp.linear_model._metric import (
-    Metric,
-    check_metric,
-    in_private_metric,
-    is_private,
-    metric_attributes,
-    metric_loss,
-)
-from skdp.linear_model._reporting import (
-    calibrated,
-    check_level,
-    make_report,
-    objective_mechanism,
-)
-from skdp.linear_model._settings import LinearSettings, read_settings
+from skdp.linear_model._label_predictions import ProbabilityPredictions
+from skdp.linear_model._metric import METRIC_ATTRIBUTES, check_metric
+from skdp.linear_model._objective_fit import ObjectiveEstimator
+from skdp.linear_model._objective_release import Problem, Reporting
+from skdp.linear_model._reporting import check_level, make_report
+from skdp.linear_model._settings import LinearSettings
 from skdp.losses import LogisticLoss
-from skdp.mechanisms import (
-    ObjectivePerturbation,
-    PreconditionedObjectivePerturbation,
-    ReportedObjectivePerturbation,
-)
+from skdp.mechanisms import PreconditionedRelease
 from skdp.pdp import PublishedReport
 from skdp.pdp._published import Kind, check_question
-from skdp.rows import L2Ball, Labels, PrivateRows
+from skdp.rows import Classes, L2Ball
 from skdp.rows._one_person import one_person
 
 __all__ = ["ObjPertLogisticRegression"]
 
 
-class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEstimator):
+class ObjPertLogisticRegression(ProbabilityPredictions):
     r"""Binary logistic regression with a differential-privacy guarantee.
 
     Minimises :math:`\sum_i \log(1 + e^{-y_i x_i\cdot\theta}) + \alpha|\theta|^2/2
@@ -196,28 +173,10 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
     True
     """
 
-    report_: PublishedReport
-    _released: ClassVar[frozenset[str]] = frozenset(
-        {
-            "alpha_",
-            "budget_",
-            "center_",
-            "classes_",
-            "coef_",
-            "data_norm_",
-            "feature_names_in_",
-            "intercept_",
-            "intercept_scaling_",
-            "mechanism_",
-            "metric_",
-            "n_features_in_",
-            "noise_scale_",
-            "privacy_spent_",
-            "release_",
-            "report_",
-            "smoothing_scale_",
-            "theta_",
-        }
+    report_: PublishedReport | None
+    _several = True
+    _released: ClassVar[frozenset[str]] = (
+        ObjectiveEstimator._released | METRIC_ATTRIBUTES | {"report_"}
     )
 
     def __init__(
@@ -249,167 +208,34 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
         self.pdp_report = pdp_report
         self.random_state = random_state
 
-    def fit(self, X: MatrixLike, y: MatrixLike = None) -> Self:
-        """Fit the model and spend the budget.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, DataFrame or RowBlocks, (n_samples, n_features)
-            Rows of finite numbers. Never copied or changed; rows longer than
-            ``data_norm`` count as clipped. Row blocks bring their own labels.
-        y : array-like of shape (n_samples,)
-            Labels.
-
-        Returns
-        -------
-        self : ObjPertLogisticRegression
-            The fitted model; it holds released values and public constants only.
-        """
-        settings = read_settings(self)
+    def _problem(self, settings: LinearSettings) -> Problem:
         level = check_level(self.pdp_report, settings)
-        metric = check_metric(self.metric, settings, LogisticLoss(), level=level)
-        with self._whole_fit():
-            self._fit(X, y, settings, level, metric)
-        return self
+        if isinstance(settings.labels, Classes) and settings.conservative:
+            raise ValueError(
+                "conservative=True does not go with more than two classes: the "
+                "published bound is for one margin a row. Allowed: two classes. Change "
+                "that, or use conservative=False."
+            )
+        loss = LogisticLoss()
+        metric = check_metric(self.metric, settings, loss, level=level)
+        return Problem(loss, settings.labels, metric=metric, level=level)
 
-    def _fit(
-        self,
-        X: MatrixLike,
-        y: MatrixLike,
-        settings: LinearSettings,
-        level: str,
-        metric: Metric,
+    def _publish_release(
+        self, output: FloatArray | PreconditionedRelease, ball: L2Ball
     ) -> None:
-        """Enter the rows, calibrate, release, and publish."""
-        rows, labels = enter_training(self, X, y, settings.ball, settings.labels)
-        d = rows.n_coefficients
-        if is_private(metric, d):
-            learning = in_private_metric(settings, d, LogisticLoss())
-            release = learning.release(rows, settings.source).output
-            spent = _spent(learning, settings, labels)
-            if hasattr(self, "report_"):
-                del self.report_  # of an earlier fit
-            self._publish(**metric_attributes(learning, release), mechanism_=learning)
-            self._publish_fit(release.coefficients, spent, settings, labels)
-        else:
-            mechanism = calibrated(settings, d, level)
-            output = mechanism.release(rows, settings.source).output
-            spent = _spent(mechanism, settings, labels)
-            report = self._report(output, mechanism, spent, settings, labels)
-            main = objective_mechanism(mechanism)
-            self._publish(**metric_attributes(main, None), mechanism_=mechanism)
-            self._publish(report_=report)
-            self._publish_fit(np.array(report.theta), spent, settings, labels)
-        warn_if_seeded(settings.source)
-
-    def _report(
-        self,
-        output: FloatArray,
-        mechanism: ObjectivePerturbation | ReportedObjectivePerturbation,
-        spent: PrivacySpent,
-        settings: LinearSettings,
-        labels: Labels,
-    ) -> PublishedReport:
-        """Return what is published about the loss of each person."""
-        return make_report(
-            mechanism,
-            output,
-            spent=spent,
-            ball=settings.ball,
-            classes=labels.classes,
-            feature_names=getattr(self, "feature_names_in_", None),
-        )
-
-    def _publish_fit(
-        self,
-        theta: FloatArray,
-        spent: PrivacySpent,
-        settings: LinearSettings,
-        labels: Labels,
-    ) -> None:
-        """Publish the coefficients and what they cost."""
-        ball = settings.ball
-        coef, tail = theta[: self.n_features_in_], theta[self.n_features_in_ :]
-        self._publish(
-            classes_=labels.classes,
-            coef_=coef.reshape(1, -1).copy(),
-            intercept_=ball.intercept_scaling * tail if tail.size else np.zeros(1),
-            data_norm_=ball.data_norm,
-            intercept_scaling_=ball.intercept_scaling,
-            theta_=theta.copy(),
-            privacy_spent_=spent,
-        )
-
-    def decision_function(self, X: MatrixLike) -> FloatArray:
-        """Return the margin ``X @ coef_ + intercept_`` of each row.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows; not clipped.
-
-        Returns
-        -------
-        margin : ndarray of shape (n_samples,)
-            Positive for ``classes_[1]``; where y held one label, the sign says nothing.
-        """
-        check_is_fitted(self)
-        X = features(self, X, reset=False)
-        return margins(dense(X), self.coef_[0], float(self.intercept_[0]))
-
-    def predict(self, X: MatrixLike) -> Any:
-        """Return the more likely label of each row.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Labels from ``classes_``.
-        """
-        positive = self.decision_function(X) > 0
-        if self.classes_.size == 1:  # one label was read from y: nothing to choose
-            positive = np.zeros_like(positive)
-        return self.classes_[positive.astype(np.intp)]
-
-    def predict_proba(self, X: MatrixLike) -> FloatArray:
-        """Return the probability of each label; stable for margins of any size.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        probability : ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.
-        """
-        margin = self.decision_function(X)
-        if self.classes_.size == 1:
-            return np.ones((margin.size, 1))
-        return np.column_stack([expit(-margin), expit(margin)])
-
-    def predict_log_proba(self, X: MatrixLike) -> FloatArray:
-        """Return the log probability of each label; finite where it is a float.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        log_probability : ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.
-        """
-        margin = self.decision_function(X)
-        if self.classes_.size == 1:
-            return np.zeros((margin.size, 1))
-        return np.column_stack([log_expit(-margin), log_expit(margin)])
+        """Publish the coefficients, and the report where there is one."""
+        super()._publish_release(output, ball)
+        report = None
+        if isinstance(self.mechanism_, Reporting):
+            report = make_report(
+                self.mechanism_,
+                output,
+                spent=self.privacy_spent_,
+                ball=ball,
+                classes=self.classes_,
+                feature_names=getattr(self, "feature_names_in_", None),
+            )
+        self._publish(report_=report)
 
     def pdp_loss(
         self,
@@ -457,52 +283,16 @@ class ObjPertLogisticRegression(ClassifierMixin, PrivateEstimatorMixin, BaseEsti
             If an option is out of range or the shapes do not fit.
         """
         check_is_fitted(self)
-        if self.release_ is None:
+        if self.report_ is not None:
             report = self.report_
             return report.loss(X, y, kind=kind, rho=rho, simultaneous=simultaneous)
         if y is None:
             X, y = one_person(X)
         rho = check_question(kind, 1e-6 if rho is None else rho, simultaneous)
-        return metric_loss(
-            self.mechanism_,
-            self.release_,
-            self._query_rows(X, y),
-            rho=rho,
-            simultaneous=simultaneous,
-        )
-
-    def _query_rows(self, X: MatrixLike, y: MatrixLike) -> PrivateRows:
-        """Return rows seen exactly as the fit saw its own."""
-        ball = L2Ball(self.data_norm_, self.intercept_scaling_)
-        return enter_query(self, X, y, ball, Labels(self.classes_))
-
-    def _theta(self) -> FloatArray:
-        """Return the released vector in the mechanism's coordinates."""
-        return np.asarray(self.theta_, dtype=np.float64)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags: Tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.classifier_tags.poor_score = True
-        tags.input_tags.sparse = True
-        tags.non_deterministic = self.random_state is None
-        return tags
-
-
-def _spent(
-    mechanism: ObjectivePerturbation
-    | ReportedObjectivePerturbation
-    | PreconditionedObjectivePerturbation,
-    settings: LinearSettings,
-    labels: Labels,
-) -> PrivacySpent:
-    assumptions = assumptions_about(labels, declared=settings.labels is not None)
-    guarantee = mechanism.guarantee
-    guarantee = replace(guarantee, assumptions=guarantee.assumptions + assumptions)
-    return PrivacySpent(
-        guarantee,
-        settings.delta,
-        parts=(PrivacyPart(type(mechanism).__name__, guarantee),),
-        releasable=not settings.source.seeded,
-        level="research" if settings.source.seeded else "default",
-    )
+        if simultaneous:
+            raise ValueError(
+                "simultaneous=True goes with two classes and the identity metric: the "
+                "bound of this fit is for one row fixed beforehand. Allowed: "
+                "simultaneous=False. For m rows chosen beforehand pass rho / m."
+            )
+        return self._row_loss(X, y, rho)

@@ -4,20 +4,14 @@ A private metric is second moments with noise, in which rows and noise are round
 in the columns as they come.
 """
 
-from typing import Any, Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, cast
 
-from skdp._typing import FloatArray
 from skdp._validation import check_choice
 from skdp.accounting import Adjacency, ApproximateDP
 from skdp.linear_model._settings import LinearSettings
 from skdp.losses import LogCoshLoss, LogisticLoss, Tilting
-from skdp.mechanisms import (
-    ObjectivePerturbation,
-    PreconditionedObjectivePerturbation,
-    PreconditionedRelease,
-)
-from skdp.pdp import preconditioned_loss
-from skdp.rows import PrivateRows
+from skdp.mechanisms import PreconditionedObjectivePerturbation
+from skdp.rows import Classes
 
 __all__ = [
     "METRIC_ATTRIBUTES",
@@ -25,12 +19,9 @@ __all__ = [
     "check_metric",
     "in_private_metric",
     "is_private",
-    "metric_attributes",
-    "metric_loss",
 ]
 
 Metric: TypeAlias = Literal["auto", "private", "identity"]
-Preconditioned: TypeAlias = PreconditionedObjectivePerturbation
 
 #: Coefficients from which on a metric is worth its budget, and the most it can have.
 _WORTHWHILE, _MOST = 10, 2048
@@ -86,6 +77,8 @@ def _obstacle(
 ) -> tuple[str, str, str] | None:
     """Return what does not go with a metric, what would, and why; None for nothing."""
     adjacency = settings.target.adjacency
+    if isinstance(settings.labels, Classes):
+        return "more than two classes", "two classes", "there is no proof for it"
     if type(loss) not in _LOSSES:
         name = type(loss).__name__
         return name, "the logistic and the log-cosh loss", "there is no proof for it"
@@ -100,9 +93,6 @@ def _obstacle(
     if level != "data-independent":
         allowed = "pdp_report='data-independent'"
         return f"pdp_report={level!r}", allowed, "reports speak about one release"
-    if settings.alpha != "auto":
-        why = "the ridge follows from what is released"
-        return f"alpha={settings.alpha:g}", "alpha='auto'", why
     return None
 
 
@@ -119,60 +109,13 @@ def in_private_metric(
     loss: Tilting,
     *,
     scale: Literal["auto", "loss"] = "loss",
-) -> Preconditioned:
+) -> PreconditionedObjectivePerturbation:
     """Return the mechanism that learns its metric first."""
     return PreconditionedObjectivePerturbation.calibrate(
         cast(ApproximateDP, settings.target),
         loss=cast(LogisticLoss | LogCoshLoss, loss),
         radius=settings.ball.radius,
         n_coefficients=n_coefficients,
+        alpha=settings.alpha,
         scale=scale,
     )
-
-
-def metric_attributes(
-    mechanism: ObjectivePerturbation | Preconditioned,
-    release: PreconditionedRelease | None,
-) -> dict[str, Any]:
-    """Return fitted attributes, the same names for both kinds of fits."""
-    if release is None or isinstance(mechanism, ObjectivePerturbation):
-        main = cast(ObjectivePerturbation, mechanism)
-        return {
-            "alpha_": main.alpha,
-            "noise_scale_": main.noise_law.scale,
-            "smoothing_scale_": main.smoothing.scale,
-        } | dict.fromkeys(METRIC_ATTRIBUTES)
-    last = mechanism.phases[-1]
-    return {
-        "alpha_": mechanism.ridge(release.geometry),
-        "noise_scale_": last.noise_law.scale,
-        "smoothing_scale_": last.step.scale,
-        "metric_": release.metric,
-        "center_": release.center,
-        "budget_": release.budget,
-        "release_": release,
-    }
-
-
-def metric_loss(
-    mechanism: Preconditioned,
-    release: PreconditionedRelease,
-    rows: PrivateRows,
-    *,
-    rho: float,
-    simultaneous: bool = False,
-) -> FloatArray:
-    """Bound the loss of each row by all releases together, for rows fixed beforehand.
-
-    Raises
-    ------
-    ValueError
-        If ``simultaneous``: the bound is for one row at a time.
-    """
-    if simultaneous:
-        raise ValueError(
-            "simultaneous=True does not go with a private metric: the bound is for one "
-            "row fixed beforehand. Allowed: simultaneous=False. For m rows chosen "
-            "beforehand pass rho / m, or fit with metric='identity'."
-        )
-    return preconditioned_loss(mechanism, release, rows, rho=rho)

@@ -5,8 +5,8 @@ An estimator says which loss it minimises and what encodes its targets
 """
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Self
+from dataclasses import replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -20,39 +20,21 @@ from skdp.linear_model._base import PrivateEstimatorMixin
 from skdp.linear_model._disclosure import assumptions_about, warn_if_seeded
 from skdp.linear_model._door import enter_query, enter_training, features
 from skdp.linear_model._margins import dense, margins
-from skdp.linear_model._metric import (
-    Metric,
-    in_private_metric,
-    is_private,
-    metric_attributes,
-    metric_loss,
-)
 from skdp.linear_model._numeric_door import enter_numeric_query, enter_numeric_training
-from skdp.linear_model._settings import LinearSettings, read_settings
-from skdp.losses import Tilting
-from skdp.mechanisms import (
-    ObjectivePerturbation,
-    PreconditionedObjectivePerturbation,
-    PreconditionedRelease,
+from skdp.linear_model._objective_release import (
+    ObjectiveMechanism,
+    Problem,
+    calibrated,
+    released,
+    row_loss,
 )
-from skdp.pdp import published_loss
-from skdp.rows import L2Ball, Labels, PrivateRows, Targets
+from skdp.linear_model._settings import LinearSettings, read_settings
+from skdp.mechanisms import PreconditionedRelease
+from skdp.rows import Classes, L2Ball, Labels, PrivateRows, Targets
+from skdp.rows._encoder import Encoder, LabelSet
 from skdp.rows._one_person import one_person
 
-__all__ = ["ObjectiveEstimator", "Problem"]
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """The loss of a row, and what encodes its target.
-
-    ``encoder`` is None when the label set has to be read from ``y``. ``scale`` says
-    whether a private metric brings its own scale of the loss.
-    """
-
-    loss: Tilting
-    encoder: Labels | Targets | None
-    scale: Literal["auto", "loss"] = "loss"
+__all__ = ["ObjectiveEstimator"]
 
 
 class ObjectiveEstimator(PrivateEstimatorMixin, BaseEstimator):
@@ -77,8 +59,11 @@ class ObjectiveEstimator(PrivateEstimatorMixin, BaseEstimator):
         }
     )
 
+    #: Whether there may be more than two classes.
+    _several: ClassVar[bool] = False
+
     @abstractmethod
-    def _problem(self, labels: Labels | None) -> Problem:
+    def _problem(self, settings: LinearSettings) -> Problem:
         """Check what the loss needs, and return it; read no data."""
 
     def fit(self, X: MatrixLike, y: MatrixLike = None) -> Self:
@@ -97,78 +82,59 @@ class ObjectiveEstimator(PrivateEstimatorMixin, BaseEstimator):
         self : object
             The fitted model; it holds released values and public constants only.
         """
-        settings = read_settings(self)
-        problem = self._problem(settings.labels)
-        metric = self._metric(settings, problem)
+        settings = read_settings(self, several=self._several)
+        problem = self._problem(settings)
         with self._whole_fit():
-            self._fit(X, y, settings, problem, metric)
+            self._fit(X, y, settings, problem)
         return self
 
     def _fit(
-        self,
-        X: MatrixLike,
-        y: MatrixLike,
-        settings: LinearSettings,
-        problem: Problem,
-        metric: Metric,
+        self, X: MatrixLike, y: MatrixLike, settings: LinearSettings, problem: Problem
     ) -> None:
         """Enter the rows, calibrate, release, and publish."""
         rows, encoder = self._enter(X, y, settings.ball, problem.encoder)
-        mechanism = _calibrated(settings, problem, rows.n_coefficients, metric)
+        if problem.encoder is None:  # what was read from y may not go with the rest
+            problem = self._problem(replace(settings, labels=encoder))
+        mechanism = calibrated(problem, settings, encoder, rows.n_coefficients)
         output = mechanism.release(rows, settings.source).output
+        spent = _spent(mechanism, settings, encoder)
+        self._publish(mechanism_=mechanism, privacy_spent_=spent)
         self._publish_encoder(encoder)
-        self._publish_release(output, mechanism, settings.ball)
-        self._publish(
-            data_norm_=settings.ball.data_norm,
-            intercept_scaling_=settings.ball.intercept_scaling,
-            mechanism_=mechanism,
-            privacy_spent_=_spent(mechanism, settings, problem, encoder),
-        )
+        self._publish_release(output, settings.ball)
         warn_if_seeded(settings.source)
 
-    def _metric(self, settings: LinearSettings, problem: Problem) -> Metric:
-        """Return which metric is asked for: here there is but one."""
-        del settings, problem
-        return "identity"
-
     def _publish_release(
-        self,
-        output: FloatArray | PreconditionedRelease,
-        mechanism: ObjectivePerturbation | PreconditionedObjectivePerturbation,
-        ball: L2Ball,
+        self, output: FloatArray | PreconditionedRelease, ball: L2Ball
     ) -> None:
         """Publish coefficients, and the metric they were found in."""
-        release = output if isinstance(output, PreconditionedRelease) else None
-        attributes = metric_attributes(mechanism, release)
+        attributes = released(self.mechanism_, output)
         self._publish(**{k: v for k, v in attributes.items() if k in self._released})
-        theta = output if isinstance(output, np.ndarray) else output.coefficients
-        self._publish_coefficients(theta, ball)
+        self._publish(
+            data_norm_=ball.data_norm, intercept_scaling_=ball.intercept_scaling
+        )
+        self._publish_coefficients(ball)
 
     def _enter(
-        self,
-        X: MatrixLike,
-        y: MatrixLike,
-        ball: L2Ball,
-        encoder: Labels | Targets | None,
-    ) -> tuple[PrivateRows, Labels | Targets]:
+        self, X: MatrixLike, y: MatrixLike, ball: L2Ball, encoder: Encoder | None
+    ) -> tuple[PrivateRows, Any]:
         """Return the rows of the fit, and what encodes their targets."""
         if isinstance(encoder, Targets):
             return enter_numeric_training(self, X, y, ball, encoder), encoder
-        return enter_training(self, X, y, ball, encoder)
+        return enter_training(self, X, y, ball, encoder, several=self._several)
 
-    def _publish_encoder(self, encoder: Labels | Targets) -> None:
+    def _publish_encoder(self, encoder: Encoder) -> None:
         """Publish what the targets look like."""
         if isinstance(encoder, Targets):
             self._publish(targets_=encoder)
         else:
             self._publish(classes_=encoder.classes)
 
-    def _publish_coefficients(self, theta: FloatArray, ball: L2Ball) -> None:
-        """Publish the released vector, and what it says in the units of y."""
+    def _publish_coefficients(self, ball: L2Ball) -> None:
+        """Publish what the released vector says in the units of y."""
         unit, middle = self._units()
-        coef, tail = theta[: self.n_features_in_], theta[self.n_features_in_ :]
-        constant = unit * ball.intercept_scaling * float(tail.sum())
-        self._publish(theta_=theta.copy())
+        d = self.n_features_in_
+        coef, tail = self.theta_[..., :d], self.theta_[..., d:]
+        constant = unit * ball.intercept_scaling * tail.sum(axis=-1)
         self._publish_line(unit * coef, middle + constant)
 
     def _units(self) -> tuple[float, float]:
@@ -177,15 +143,17 @@ class ObjectiveEstimator(PrivateEstimatorMixin, BaseEstimator):
             return self.targets_.unit, self.targets_.middle
         return 1.0, 0.0
 
-    def _publish_line(self, coef: FloatArray, intercept: float) -> None:
+    def _publish_line(self, coef: FloatArray, intercept: FloatArray) -> None:
         """Publish the coefficients in the shapes that scikit-learn has."""
-        self._publish(coef_=coef, intercept_=intercept)
+        self._publish(coef_=coef, intercept_=float(intercept))
 
     def _line(self, X: MatrixLike) -> FloatArray:
-        """Return ``X @ coef_ + intercept_``, shape (n_samples,)."""
+        """Return ``X @ coef_.T + intercept_``; of one row of ``coef_`` a vector."""
         check_is_fitted(self)
-        values = dense(features(self, X, reset=False))
-        return margins(values, np.ravel(self.coef_), float(np.sum(self.intercept_)))
+        coef, intercept = self.coef_, self.intercept_
+        if coef.ndim == 2 and len(coef) == 1:
+            coef, intercept = coef[0], intercept[0]
+        return margins(dense(features(self, X, reset=False)), coef, intercept)
 
     def pdp_loss(
         self, X: MatrixLike, y: MatrixLike = None, *, rho: float = 1e-6
@@ -220,14 +188,15 @@ class ObjectiveEstimator(PrivateEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         if y is None:
             X, y = one_person(X)
-        rho = check_rho(rho)
+        return self._row_loss(X, y, check_rho(rho))
+
+    def _row_loss(self, X: MatrixLike, y: MatrixLike, rho: float) -> FloatArray:
+        """Bound the absolute loss of each row by all that was released."""
         # one cheap pass: larger blocks than a fit's cost fewer calls
         block_rows = max(1, min(8192, 2**19 // self.n_features_in_))
         rows = self._query_rows(X, y, block_rows)
         release = getattr(self, "release_", None)
-        if release is not None:
-            return metric_loss(self.mechanism_, release, rows, rho=rho)
-        return published_loss(self.mechanism_, self.theta_, rows, rho=rho)
+        return row_loss(self.mechanism_, self.theta_, release, rows, rho=rho)
 
     def _query_rows(
         self, X: MatrixLike, y: MatrixLike, block_rows: int | None = None
@@ -236,11 +205,16 @@ class ObjectiveEstimator(PrivateEstimatorMixin, BaseEstimator):
         ball = L2Ball(self.data_norm_, self.intercept_scaling_)
         if hasattr(self, "targets_"):
             return enter_numeric_query(self, X, y, ball, self.targets_, block_rows)
-        return enter_query(self, X, y, ball, Labels(self.classes_), block_rows)
+        return enter_query(self, X, y, ball, self._labels(), block_rows)
+
+    def _labels(self) -> LabelSet:
+        """Return the label set of the fit."""
+        few = self.classes_.size <= 2
+        return Labels(self.classes_) if few else Classes(self.classes_)
 
     def _theta(self) -> FloatArray:
         """Return the released vector in the mechanism's coordinates."""
-        return np.asarray(self.theta_, dtype=np.float64)
+        return np.ravel(self.theta_)
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
@@ -249,32 +223,12 @@ class ObjectiveEstimator(PrivateEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _calibrated(
-    settings: LinearSettings, problem: Problem, n_coefficients: int, metric: Metric
-) -> ObjectivePerturbation | PreconditionedObjectivePerturbation:
-    """Return the mechanism that the settings ask for."""
-    if is_private(metric, n_coefficients):
-        return in_private_metric(
-            settings, n_coefficients, problem.loss, scale=problem.scale
-        )
-    return ObjectivePerturbation.calibrate(
-        settings.target,
-        radius=settings.ball.radius,
-        n_coefficients=n_coefficients,
-        alpha=settings.alpha,
-        loss=problem.loss,
-        conservative=settings.conservative,
-    )
-
-
 def _spent(
-    mechanism: ObjectivePerturbation | PreconditionedObjectivePerturbation,
-    settings: LinearSettings,
-    problem: Problem,
-    encoder: Labels | Targets,
+    mechanism: ObjectiveMechanism, settings: LinearSettings, encoder: Encoder
 ) -> PrivacySpent:
     guarantee = mechanism.guarantee
-    about = assumptions_about(encoder, declared=problem.encoder is not None)
+    declared = settings.labels is not None or isinstance(encoder, Targets)
+    about = assumptions_about(encoder, declared=declared)
     guarantee = replace(guarantee, assumptions=guarantee.assumptions + about)
     return PrivacySpent(
         guarantee,

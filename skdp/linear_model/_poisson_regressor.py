@@ -9,10 +9,12 @@ from sklearn.metrics import d2_tweedie_score
 from sklearn.utils import Tags
 
 from skdp._typing import FloatArray, MatrixLike
-from skdp.linear_model._objective_fit import ObjectiveEstimator, Problem
+from skdp.linear_model._objective_fit import ObjectiveEstimator
+from skdp.linear_model._objective_release import Problem
 from skdp.linear_model._posterior_loss import read_bounds
+from skdp.linear_model._settings import LinearSettings
 from skdp.losses import ClippedPoissonLoss
-from skdp.rows import Counts, Labels
+from skdp.rows import Counts
 
 __all__ = ["ObjPertPoissonRegressor"]
 
@@ -172,8 +174,8 @@ class ObjPertPoissonRegressor(RegressorMixin, ObjectiveEstimator):
         self.conservative = conservative
         self.random_state = random_state
 
-    def _problem(self, labels: Labels | None) -> Problem:
-        del labels
+    def _problem(self, settings: LinearSettings) -> Problem:
+        del settings
         counts = Counts(_highest(self.bounds_y), bound=_TYPICAL)
         loss = ClippedPoissonLoss(
             max_log_rate=math.log(_TYPICAL), target_bound=_TYPICAL

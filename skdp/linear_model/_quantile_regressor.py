@@ -7,11 +7,12 @@ from sklearn.utils import Tags
 
 from skdp._typing import FloatArray, MatrixLike
 from skdp._validation import check_positive, is_auto
-from skdp.linear_model._objective_fit import ObjectiveEstimator, Problem
+from skdp.linear_model._objective_fit import ObjectiveEstimator
+from skdp.linear_model._objective_release import Problem
 from skdp.linear_model._posterior_loss import read_bounds
-from skdp.linear_model._settings import read_quantile
+from skdp.linear_model._settings import LinearSettings, read_quantile
 from skdp.losses import SmoothedQuantileLoss
-from skdp.rows import Labels, Targets
+from skdp.rows import Targets
 
 __all__ = ["ObjPertQuantileRegressor"]
 
@@ -180,8 +181,8 @@ class ObjPertQuantileRegressor(RegressorMixin, ObjectiveEstimator):
         self.conservative = conservative
         self.random_state = random_state
 
-    def _problem(self, labels: Labels | None) -> Problem:
-        del labels
+    def _problem(self, settings: LinearSettings) -> Problem:
+        del settings
         quantile = read_quantile(self.quantile)
         targets = read_bounds(self.bounds_y)
         width = _width(self.width, targets)

@@ -1,6 +1,6 @@
 """The report of a fit: which mechanism makes it, and what of it is published."""
 
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -17,14 +17,24 @@ from skdp.mechanisms import (
 from skdp.pdp import PublishedReport, ReleasedStatistic
 from skdp.pdp._report_fields import LEVELS
 from skdp.random._symmetric import lower_triangle
-from skdp.rows import L2Ball
+from skdp.rows import Classes, L2Ball
 
-__all__ = ["calibrated", "check_level", "make_report", "objective_mechanism"]
+__all__ = [
+    "DATA_INDEPENDENT",
+    "Reporting",
+    "check_level",
+    "make_report",
+    "objective_mechanism",
+    "with_report",
+]
+
+#: The level of a report that costs nothing.
+DATA_INDEPENDENT = LEVELS[0]
 
 #: Probability of failure of a person's bound, where the noise has tails.
 _RHO = 1e-6
 
-Reporting = ObjectivePerturbation | ReportedObjectivePerturbation
+Reporting: TypeAlias = ObjectivePerturbation | ReportedObjectivePerturbation
 
 
 def check_level(level: object, settings: LinearSettings) -> str:
@@ -35,8 +45,14 @@ def check_level(level: object, settings: LinearSettings) -> str:
         LEVELS,
         remedy="Use 'data-independent', which costs nothing.",
     )
-    if level != LEVELS[0]:
+    if level != DATA_INDEPENDENT:
         adjacency = settings.target.adjacency
+        if isinstance(settings.labels, Classes):
+            raise ValueError(
+                f"pdp_report={level!r} does not go with more than two classes: reports "
+                "speak about one margin a row. Allowed: two classes. Change that, or "
+                "use pdp_report='data-independent'."
+            )
         if settings.delta == 0.0:
             raise _does_not_go_with(level, "delta=0", "0 < delta < 1")
         if adjacency is not Adjacency.ADD_REMOVE:
@@ -60,20 +76,13 @@ def _does_not_go_with(level: object, got: str, allowed: str) -> ValueError:
     )
 
 
-def calibrated(settings: LinearSettings, n_coefficients: int, level: str) -> Reporting:
+def with_report(
+    settings: LinearSettings, n_coefficients: int, level: str
+) -> ReportedObjectivePerturbation:
     """Return the mechanism that releases coefficients and what the level asks for."""
-    radius = settings.ball.radius
-    if level == LEVELS[0]:
-        return ObjectivePerturbation.calibrate(
-            settings.target,
-            radius=radius,
-            n_coefficients=n_coefficients,
-            alpha=settings.alpha,
-            conservative=settings.conservative,
-        )
     return ReportedObjectivePerturbation.calibrate(
         cast(ApproximateDP, settings.target),
-        radius=radius,
+        radius=settings.ball.radius,
         n_coefficients=n_coefficients,
         alpha=settings.alpha,
         level=cast(Literal["hessian", "gradient"], level),

@@ -7,12 +7,12 @@ from sklearn.utils import Tags
 
 from skdp._typing import FloatArray, MatrixLike
 from skdp._validation import check_choice, is_auto
-from skdp.linear_model._metric import METRIC_ATTRIBUTES, Metric, check_metric
-from skdp.linear_model._objective_fit import ObjectiveEstimator, Problem
+from skdp.linear_model._metric import METRIC_ATTRIBUTES, check_metric
+from skdp.linear_model._objective_fit import ObjectiveEstimator
+from skdp.linear_model._objective_release import Problem
 from skdp.linear_model._posterior_loss import read_bounds, read_scale
 from skdp.linear_model._settings import LinearSettings
 from skdp.losses import HuberLoss, LogCoshLoss, PseudoHuberLoss
-from skdp.rows import Labels
 
 __all__ = ["ObjPertRegressor"]
 
@@ -213,19 +213,17 @@ class ObjPertRegressor(RegressorMixin, ObjectiveEstimator):
         self.conservative = conservative
         self.random_state = random_state
 
-    def _problem(self, labels: Labels | None) -> Problem:
-        del labels
+    def _problem(self, settings: LinearSettings) -> Problem:
         remedy = "Use 'log-cosh', which needs the least noise."
         check_choice("loss", self.loss, list(_LOSSES), remedy=remedy)
         targets = read_bounds(self.bounds_y)
+        loss = _LOSSES[self.loss](scale=read_scale(self.scale, targets))
         return Problem(
-            _LOSSES[self.loss](scale=read_scale(self.scale, targets)),
+            loss,
             targets,
-            "auto" if is_auto(self.scale) else "loss",
+            metric=check_metric(self.metric, settings, loss),
+            scale="auto" if is_auto(self.scale) else "loss",
         )
-
-    def _metric(self, settings: LinearSettings, problem: Problem) -> Metric:
-        return check_metric(self.metric, settings, problem.loss)
 
     def predict(self, X: MatrixLike) -> FloatArray:
         """Return ``X @ coef_ + intercept_``.

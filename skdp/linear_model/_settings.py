@@ -18,7 +18,8 @@ from skdp._validation import (
 from skdp.accounting import Adjacency, ApproximateDP, PureDP
 from skdp.mechanisms._objective_perturbation import check_conservative
 from skdp.random import RandomSource, as_random_source
-from skdp.rows import L2Ball, Labels
+from skdp.rows import Classes, L2Ball, Labels
+from skdp.rows._encoder import LabelSet
 
 __all__ = [
     "OBJECTIVE_LIMITS",
@@ -67,13 +68,18 @@ class LinearSettings:
     delta: float
     ball: L2Ball
     alpha: float | Literal["auto"]
-    labels: Labels | None
+    labels: LabelSet | None
     source: RandomSource
     conservative: bool = False
 
 
-def read_settings(estimator: Any, limits: Limits = OBJECTIVE_LIMITS) -> LinearSettings:
-    """Check the constructor parameters all linear models share; read no data."""
+def read_settings(
+    estimator: Any, limits: Limits = OBJECTIVE_LIMITS, *, several: bool = False
+) -> LinearSettings:
+    """Check the constructor parameters all linear models share; read no data.
+
+    ``several`` says whether there may be more than two classes.
+    """
     epsilon = check_epsilon(estimator.epsilon)
     delta = check_delta(estimator.delta)
     choices = [relation.value for relation in Adjacency]
@@ -94,7 +100,7 @@ def read_settings(estimator: Any, limits: Limits = OBJECTIVE_LIMITS) -> LinearSe
         delta=delta,
         ball=ball,
         alpha=_alpha(estimator.alpha, ball.data_norm, limits),
-        labels=_labels(getattr(estimator, "classes", None)),
+        labels=_labels(getattr(estimator, "classes", None), several=several),
         source=as_random_source(estimator.random_state),
         conservative=_conservative(estimator, delta, adjacency),
     )
@@ -174,19 +180,22 @@ def _alpha(alpha: object, data_norm: float, limits: Limits) -> float | Literal["
     return number
 
 
-def _labels(classes: Any) -> Labels | None:
+def _labels(classes: Any, *, several: bool) -> LabelSet | None:
     if classes is None:
         return None
     listed = not isinstance(classes, str) and isinstance(classes, Iterable)
-    labels = None
-    if listed and len(list(classes)) == 2:
+    most = math.inf if several else 2
+    labels: LabelSet | None = None
+    if listed and 2 <= len(list(classes)) <= most:
         # what cannot be sorted, or is no list of labels, is refused below
         with suppress(TypeError, ValueError):
-            labels = Labels(classes)
-    if labels is None or labels.classes.size != 2:
+            labels = Labels(classes) if len(list(classes)) == 2 else Classes(classes)
+    if labels is None or labels.classes.size != len(list(classes)):
+        number, all_of = ("two or more", "all") if several else ("two", "both")
         raise ValueError(
-            f"classes must hold two different labels of one kind, got {classes!r}. "
-            "Allowed: a list of two labels, or None to read them from y. Declare both "
-            "labels of the problem, for example classes=[0, 1]."
+            f"classes must hold {number} different labels of one kind, got "
+            f"{classes!r}. Allowed: a list of {number} labels, or None to read them "
+            f"from y. Declare {all_of} labels of the problem, for example "
+            "classes=[0, 1]."
         )
     return labels

@@ -88,7 +88,7 @@ def people(
     X = _columns(X, n_features, names)
     y = label_array(y)
     y = label_array(column_or_1d(y))
-    check_any_kind(y, labels)
+    check_any_kind(y, labels.classes)
     check_consistent_length(X, y)
     block_rows = max(1, min(_BLOCK_ROWS, _BLOCK_ELEMENTS // n_features))
     blocks = as_row_blocks(X, y, labels=labels, block_rows=block_rows)

@@ -6,6 +6,7 @@ from skdp.rows._classes import Classes
 from skdp.rows._labels import Labels
 from skdp.rows._targets import Targets
 
-__all__ = ["Encoder"]
+__all__ = ["Encoder", "LabelSet"]
 
+LabelSet: TypeAlias = Labels | Classes
 Encoder: TypeAlias = Labels | Targets | Classes

@@ -114,23 +114,23 @@ def label_array(y: Any) -> np.ndarray:
     return np.asarray(y) if hasattr(y, "dtype") else _as_objects(y)
 
 
-def check_same_kind(y: np.ndarray, labels: Labels) -> None:
+def check_same_kind(y: np.ndarray, classes: np.ndarray) -> None:
     """Refuse labels of which none can be one of the declared ones."""
-    kinds = {_KINDS.get(y.dtype.kind), _KINDS.get(labels.classes.dtype.kind)}
+    kinds = {_KINDS.get(y.dtype.kind), _KINDS.get(classes.dtype.kind)}
     if kinds == {"text", "numbers"}:
         raise ValueError(_DIFFERENT)
 
 
-def check_any_kind(y: np.ndarray, labels: Labels) -> None:
+def check_any_kind(y: np.ndarray, classes: np.ndarray) -> None:
     """Refuse labels of people asked about of which none can be one of the classes.
 
     Unlike :func:`check_same_kind` it looks into arrays of objects, which is for
     questions only: a fit must not depend on what one person's label is made of. A
     strange label among others keeps its loss of 0, that of a row of weight zero.
     """
-    declared = _KINDS.get(labels.classes.dtype.kind)
+    declared = _KINDS.get(classes.dtype.kind)
     if y.size == 0 or declared is None or y.dtype.kind not in "Of":
-        check_same_kind(y, labels)
+        check_same_kind(y, classes)
         return
     kinds = {_kind(label) for label in y.tolist()}
     if kinds == {"missing"}:
