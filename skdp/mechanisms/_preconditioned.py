@@ -8,7 +8,7 @@ u, w     row in the metric, A x, and its weight: w |u| <= 1, w |u|^2 <= rho
 v        minus the gradient of the weighted losses at zero, plus noise
 phi      what is minimised: theta = A phi / R
 phi0     centre: v after a damped Newton step, later the previous minimiser
-lambda   ridge around the centre, rho / kappa               -> ``curvature`` is kappa
+lambda   ridge around the centre, rho / kappa or more       -> ``curvature`` is kappa
 k        scale of the log-cosh loss, a function of released sums; 1 for logistic
 tau      public bound on the gradient norm of a solution, over k     -> ``gradient_tol``
 """
@@ -51,6 +51,8 @@ _SOURCE = (
 )
 #: A matrix of this order and its eigenvectors are still quickly found.
 _MOST_COEFFICIENTS = 2048
+#: Largest ridge to ask for: squares of what it pulls stay within the range of floats.
+_MOST_RIDGE = 1e100
 #: Share of mu^2 that the noise of the objective is taken to have, for the weights.
 _OBJECTIVE_SHARE = 0.88
 #: Neighbours on which the audits look.
@@ -92,7 +94,7 @@ class PreconditionedObjectivePerturbation(
     n_coefficients : int
         Number d of coefficients, intercept included, from 1 to 2,048.
     curvature : float
-        kappa > 0, the curvature of one weighted row over the ridge.
+        kappa > 0, bound on the curvature of one weighted row over the ridge.
     metric : NoisyPart
         Noise of the second moments.
     center : NoisyPart
@@ -104,6 +106,9 @@ class PreconditionedObjectivePerturbation(
     scale : {"auto", "loss"}, default="auto"
         Whether the scale of log-cosh comes from the released energies, or is that of
         the loss.
+    alpha : float, default=0.0
+        Least ridge around the centre in the metric, where a row's gradient and norm
+        are at most one, up to 1e100; 0 for what the guarantee needs.
 
     Raises
     ------
@@ -114,9 +119,10 @@ class PreconditionedObjectivePerturbation(
     -------
     An adaptive composition under add-remove, accounted as one: Gaussian releases, exact
     bounds on the loss of each objective perturbation, and lattice steps. It is not
-    Gaussian DP. The sums of second moments are exact; of the others the rounding is
-    bounded publicly. Replace-one, pure DP, sample weights and other losses have no
-    proof. Proof in docs/proofs/preconditioned.md.
+    Gaussian DP. A larger ``alpha`` changes no number of the guarantee. The sums of
+    second moments are exact; of the others the rounding is bounded publicly.
+    Replace-one, pure DP, sample weights and other losses have no proof. Proof in
+    docs/proofs/preconditioned.md.
 
     Examples
     --------
@@ -141,6 +147,7 @@ class PreconditionedObjectivePerturbation(
     energy: NoisyPart | None
     phases: tuple[NoisyPart, ...]
     scale: Scale = "auto"
+    alpha: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse fields with which the guarantee would not hold."""
@@ -149,6 +156,10 @@ class PreconditionedObjectivePerturbation(
             remedy = "Build the mechanism with calibrate."
             check_positive(name, getattr(self, name), remedy=remedy)
         require(self.scale in ("auto", "loss"), "scale must be 'auto' or 'loss'")
+        require(
+            0.0 <= self.alpha <= _MOST_RIDGE,
+            f"alpha must be from 0 to {_MOST_RIDGE:g}, in the metric",
+        )
         require(len(self.phases) >= 1, "there must be an objective to perturb")
         require(
             (self.energy is None) == (kind == "logistic"),
@@ -179,6 +190,7 @@ class PreconditionedObjectivePerturbation(
         radius: float,
         n_coefficients: int,
         scale: Scale = "auto",
+        alpha: float | Literal["auto"] = "auto",
     ) -> Self:
         """Return an instance whose computed guarantee meets the target.
 
@@ -194,11 +206,14 @@ class PreconditionedObjectivePerturbation(
             Number of coefficients, from 1 to 2,048.
         scale : {"auto", "loss"}, default="auto"
             Where the scale of log-cosh comes from.
+        alpha : float or "auto", default="auto"
+            Least ridge around the centre, on the scale of the rows: over ``radius**2``
+            it is that in the metric. ``"auto"`` asks for no more than the guarantee.
 
         Returns
         -------
         PreconditionedObjectivePerturbation
-            Its ``guarantee`` implies ``target``.
+            Its ``guarantee`` implies ``target``, whatever ``alpha``.
 
         Raises
         ------
@@ -218,6 +233,9 @@ class PreconditionedObjectivePerturbation(
         ('energies', 1)
         """
         epsilon, delta = _checked_target(target)
+        require(0.0 < radius < math.inf, "radius must be a finite number above 0")
+        # one after the other: the square may leave the range of floats
+        least = 0.0 if alpha == "auto" else float(alpha) / radius / radius
         plan = plan_parts(epsilon, delta, _kind(loss), _checked_size(n_coefficients))
         return cls(
             loss=loss,
@@ -229,6 +247,7 @@ class PreconditionedObjectivePerturbation(
             energy=plan.energy,
             phases=plan.phases,
             scale=scale,
+            alpha=least,
         )
 
     @property
@@ -322,8 +341,20 @@ class PreconditionedObjectivePerturbation(
         return geometry_of(metric, noise, phase)
 
     def ridge(self, geometry: Geometry) -> float:
-        """Return lambda in the metric, above rho / kappa by the weights' rounding."""
-        return UP * geometry.curvature_ratio / self.curvature
+        """Return lambda in the metric, at least rho / kappa and what was asked for.
+
+        The former is raised by the weights' rounding. What is larger than it lowers
+        the Jacobian term of every row, and brings computed minimisers nearer.
+
+        Parameters
+        ----------
+        geometry : Geometry
+
+        Returns
+        -------
+        float
+        """
+        return max(UP * geometry.curvature_ratio / self.curvature, self.alpha)
 
     def row_loss(self, scale: float) -> LogisticLoss | LogCoshLoss:
         """Return the loss of one row; log-cosh at a released scale.
