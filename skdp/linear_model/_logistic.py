@@ -1,6 +1,6 @@
 """Private logistic regression by objective perturbation."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -8,8 +8,8 @@ from skdp._typing import FloatArray, MatrixLike
 from skdp.linear_model._label_predictions import ProbabilityPredictions
 from skdp.linear_model._metric import METRIC_ATTRIBUTES, check_metric
 from skdp.linear_model._objective_fit import ObjectiveEstimator
-from skdp.linear_model._objective_release import Problem, Reporting
-from skdp.linear_model._reporting import check_level, make_report
+from skdp.linear_model._objective_release import Problem
+from skdp.linear_model._reporting import Reporting, check_level, make_report
 from skdp.linear_model._settings import LinearSettings
 from skdp.losses import LogisticLoss
 from skdp.mechanisms import PreconditionedRelease
@@ -22,12 +22,14 @@ __all__ = ["ObjPertLogisticRegression"]
 
 
 class ObjPertLogisticRegression(ProbabilityPredictions):
-    r"""Binary logistic regression with a differential-privacy guarantee.
+    r"""Logistic regression with a differential-privacy guarantee.
 
     Minimises :math:`\sum_i \log(1 + e^{-y_i x_i\cdot\theta}) + \alpha|\theta|^2/2
     + b\cdot\theta` for one random vector ``b`` (objective perturbation), then adds
     exact lattice noise that covers solver tolerance and rounding. With ``delta > 0``
-    the privacy cost is that of a single Gaussian release of one gradient.
+    the privacy cost is that of a single Gaussian release of one gradient. More than two
+    classes are fitted together by the softmax loss, with coefficients for each class;
+    a gradient is then longer and takes more noise.
 
     Parameters
     ----------
@@ -41,7 +43,7 @@ class ObjPertLogisticRegression(ProbabilityPredictions):
         Bound on the L2 norm of a row of X, per row, in the units of X. Longer rows are
         clipped to it in ``fit`` (not in ``predict``). It is public: never choose it by
         looking at the data.
-    classes : list of two labels, default=None
+    classes : list of two or more labels, default=None
         The public label set, as it stands in ``y`` (``[0, 1]`` inside meta-estimators
         that encode labels). None reads it from ``y``, warns, and records the
         assumption. Rows whose label is not in it get weight zero; NaN in y is an
@@ -49,7 +51,10 @@ class ObjPertLogisticRegression(ProbabilityPredictions):
     alpha : float or "auto", default="auto"
         Ridge on the *sum* of the losses (``1 / C`` in scikit-learn). The value used,
         ``alpha_``, is never below the floor that the guarantee needs; ``"auto"`` is
-        1.05 times that floor (4 times under replace-one with ``delta > 0``).
+        1.05 times that floor (4 times under replace-one with ``delta > 0``), for more
+        than two classes about ten times R^2 / epsilon. A private metric, in which
+        one row has norm and gradient at most one, takes ``alpha`` over the squared
+        bound of a row's norm where that is above its own floor.
     fit_intercept : bool, default=True
         Whether to add a constant column. It is penalised and counted in the norm.
     intercept_scaling : float or "auto", default="auto"
@@ -59,36 +64,37 @@ class ObjPertLogisticRegression(ProbabilityPredictions):
     metric : {"auto", "private", "identity"}, default="auto"
         "private" spends an eighth of the budget on noisy second moments of the rows and
         a centre, then fits in the metric they give: smaller errors where columns are
-        correlated or of unequal size. It needs ``delta > 0``, add-remove,
-        ``pdp_report="data-independent"``, ``alpha="auto"`` and
-        ``conservative=False``. Rows far out in the metric weigh less than one. "auto"
-        is "private" where these hold and there are 10 to 2,048 coefficients, intercept
-        included, else "identity".
+        correlated or of unequal size. It needs two classes, ``delta > 0``, add-remove,
+        ``pdp_report="data-independent"`` and ``conservative=False``. Rows far out in
+        the metric weigh less than one. "auto" is "private" where these hold and there
+        are 10 to 2,048 coefficients, intercept included, else "identity".
     conservative : bool, default=False
         Whether to calibrate by the published bound instead of the sharper one proved
-        here: more noise and a larger ridge. Needs ``delta > 0`` and add-remove.
+        here: more noise and a larger ridge. Needs two classes, ``delta > 0`` and
+        add-remove.
     pdp_report : {"data-independent", "hessian", "gradient"}, \
             default="data-independent"
         What ``report_`` bounds the loss of each person from, beside the coefficients:
         nothing, at no cost; a noisy Hessian of the objective; or a noisy gradient as
         well. The last two are paid for within ``epsilon``, take 0.05 of the squared
-        size of the target each, and need ``delta > 0`` and add-remove. They sharpen the
-        bound on the loss of the coefficients, and add their own cost to the total. That
-        may fall or rise: with many rows and the smallest ridge a Hessian lowers it.
+        size of the target each, and need two classes, ``delta > 0`` and add-remove.
+        They sharpen the bound on the loss of the coefficients, and add their own cost
+        to the total. That may fall or rise: with many rows and the smallest ridge a
+        Hessian lowers it.
     random_state : int, Generator, RandomState or None, default=None
         None draws from the operating system. Anything else makes the fit reproducible,
         for tests: ``privacy_spent_.releasable`` is then False.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features)
-        Released coefficients.
-    intercept_ : ndarray of shape (1,)
-        Released constant.
-    theta_ : ndarray of shape (n_coefficients,)
-        The released vector: the coefficients, and the constant over
+    coef_ : ndarray of shape (1, n_features), or (n_classes, n_features)
+        Released coefficients; of more than two classes a row for each.
+    intercept_ : ndarray of shape (1,), or (n_classes,)
+        Released constants.
+    theta_ : ndarray of shape (n_coefficients,), or (n_classes, n_coefficients)
+        What was released: the coefficients, and the constant over
         ``intercept_scaling_``.
-    classes_ : ndarray of shape (2,), or (1,) where y held one label
+    classes_ : ndarray of shape (n_classes,), (1,) where y held one label
         The labels, sorted; public or assumed so.
     alpha_ : float
         Ridge used; public. Of a private metric, the one in the metric; released.
@@ -113,14 +119,15 @@ class ObjPertLogisticRegression(ProbabilityPredictions):
         A row for each release: ``name``, ``mu``, and ``share`` of the squared size.
     release_ : PreconditionedRelease
         Everything the fit published together.
-    mechanism_ : ObjectivePerturbation, ReportedObjectivePerturbation or \
-            PreconditionedObjectivePerturbation
+    mechanism_ : ObjectivePerturbation, ReportedObjectivePerturbation, \
+            PreconditionedObjectivePerturbation or SoftmaxPerturbation
         The public constants of the release.
     privacy_spent_ : PrivacySpent
         What the fit cost, computed from the noise used.
-    report_ : PublishedReport
+    report_ : PublishedReport or None
         What anyone needs to bound what the fit cost a person; may be published whole.
-        There is none for a private metric, of which ``pdp_loss`` tells.
+        None for a private metric and for more than two classes, of which ``pdp_loss``
+        tells.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -130,7 +137,7 @@ class ObjPertLogisticRegression(ProbabilityPredictions):
     ------
     ValueError
         From ``fit``, for a parameter out of range (before the data is read), wrong
-        shapes, non-finite entries, or more than two labels without ``classes``.
+        shapes, non-finite entries, or options that do not go together.
     TypeError
         From ``fit``, for a parameter of the wrong type.
 
@@ -147,7 +154,8 @@ class ObjPertLogisticRegression(ProbabilityPredictions):
     tolerance; row norms are enforced. Running time is not covered. The theorem (joint
     bound of the gradient and Jacobian terms) and its proof:
     docs/proofs/objective_perturbation.md and docs/proofs/smoothing.md; of the private
-    metric: docs/proofs/preconditioned.md.
+    metric: docs/proofs/preconditioned.md; of more than two classes:
+    docs/proofs/softmax_perturbation.md.
 
     References
     ----------
@@ -229,7 +237,7 @@ class ObjPertLogisticRegression(ProbabilityPredictions):
         if isinstance(self.mechanism_, Reporting):
             report = make_report(
                 self.mechanism_,
-                output,
+                cast(FloatArray, output),
                 spent=self.privacy_spent_,
                 ball=ball,
                 classes=self.classes_,
@@ -249,9 +257,9 @@ class ObjPertLogisticRegression(ProbabilityPredictions):
         """Bound what this release cost each person, from her own row alone.
 
         Anyone may call it about anyone, at no privacy cost: it reads the row asked
-        about, released values and public constants. The same as ``report_.loss``; with
-        a private metric there is no such report, and this bounds the loss of all
-        releases of the fit together.
+        about, released values and public constants. The same as ``report_.loss`` where
+        there is a report; with a private metric it bounds the loss of all releases of
+        the fit together.
 
         Parameters
         ----------
@@ -262,15 +270,14 @@ class ObjPertLogisticRegression(ProbabilityPredictions):
             Their labels.
         kind : {"either", "member", "non-member"}, default="either"
             Whether the absolute loss is bounded, or the signed loss of people who are
-            in the data, or are not. With a private metric all three get the bound on
-            the absolute loss.
+            in the data, or are not. Without a report all three get the bound on the
+            absolute loss.
         rho : float, default=None
             Probability, over the noise of the fit, that the bound fails for one row
             fixed beforehand; from 1e-300, below 1. None is 1e-6. Pure fits (delta = 0)
             do not use it: their bound fails with probability below 1e-12.
         simultaneous : bool, default=False
-            Whether ``rho`` counts failures for any row at all. Not with a private
-            metric.
+            Whether ``rho`` counts failures for any row at all. Only with a report.
 
         Returns
         -------
@@ -284,8 +291,9 @@ class ObjPertLogisticRegression(ProbabilityPredictions):
         """
         check_is_fitted(self)
         if self.report_ is not None:
-            report = self.report_
-            return report.loss(X, y, kind=kind, rho=rho, simultaneous=simultaneous)
+            return self.report_.loss(
+                X, y, kind=kind, rho=rho, simultaneous=simultaneous
+            )
         if y is None:
             X, y = one_person(X)
         rho = check_question(kind, 1e-6 if rho is None else rho, simultaneous)

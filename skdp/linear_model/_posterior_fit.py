@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -98,7 +98,8 @@ class PosteriorMixin(CallbackSupportMixin, PrivateEstimatorMixin):
         if isinstance(encoder, Targets):
             rows = enter_numeric_training(self, X, y, ball, encoder)
         else:
-            rows, encoder = enter_training(self, X, y, ball, encoder)
+            rows, labels = enter_training(self, X, y, ball, encoder)
+            encoder = cast(Labels, labels)
         _check_width(settings, rows.blocks.n_features)
         _check_dense(settings, isinstance(rows.blocks, SparseBlocks))
         return rows, encoder

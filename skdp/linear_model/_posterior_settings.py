@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, cast
 
 from skdp._validation import (
     MIN_EPSILON,
@@ -17,6 +17,7 @@ from skdp.accounting import Adjacency
 from skdp.linear_model._posterior_loss import LossSettings, read_loss
 from skdp.linear_model._settings import Limits, LinearSettings, read_settings
 from skdp.random import RandomSource
+from skdp.rows import Labels
 
 __all__ = ["PosteriorSettings", "Route", "read_posterior_settings"]
 
@@ -80,7 +81,7 @@ class PosteriorSettings:
 def read_posterior_settings(estimator: Any) -> PosteriorSettings:
     """Check the constructor parameters of ``estimator``; read no data."""
     linear = read_settings(estimator, _LIMITS)
-    losses = read_loss(estimator, linear.labels)
+    losses = read_loss(estimator, cast(Labels | None, linear.labels))
     _check_sampler(estimator)
     n_samples = _n_samples(estimator)
     n_max = _n_max(estimator)

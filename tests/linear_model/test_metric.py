@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 import skdp
 from skdp.audit import exact_pdp_loss, fit_diagnostics
+from skdp.exceptions import PrivacyLeakWarning
 from skdp.inspection import PdpLossDisplay
 from skdp.linear_model import ObjPertLogisticRegression, ObjPertRegressor
 from skdp.mechanisms import ObjectivePerturbation, PreconditionedObjectivePerturbation
@@ -61,7 +62,7 @@ class Untouchable:
         (12, {"delta": 0.0}, False),
         (12, {"adjacency": "replace-one"}, False),
         (12, {"conservative": True}, False),
-        (12, {"alpha": 3.0}, False),
+        (12, {"alpha": 3.0}, True),
         (12, {"metric": "identity"}, False),
         (2, {"metric": "private"}, True),
         (1, {"metric": "private", "fit_intercept": False}, True),
@@ -99,7 +100,6 @@ def test_auto_leaves_paid_reports_alone(level):
         ({"delta": 0.0}, "delta=0"),
         ({"adjacency": "replace-one"}, "adjacency='replace-one'"),
         ({"conservative": True}, "conservative=True"),
-        ({"alpha": 2.0}, "alpha=2"),
     ],
     ids=str,
 )
@@ -108,6 +108,42 @@ def test_what_has_no_proof_is_refused_before_anything_is_read(name, kwargs, matc
         made(name, metric="private", **kwargs).fit(Untouchable(), None)
     assert "Allowed: " in str(caught.value)
     assert "metric='identity'" in str(caught.value)
+
+
+@each
+def test_a_ridge_is_a_least_ridge_in_the_metric(name):
+    X, y = problem(name, 50)
+    floor = made(name).fit(X, y).alpha_
+    for alpha, expected in [(1e-3, None), (400.0, 400.0 / 1.25)]:
+        fitted = made(name, alpha=alpha).fit(X, y)
+        assert fitted.alpha_ == fitted.mechanism_.ridge(fitted.release_.geometry)
+        if expected is None:  # the metric's own, within what its noise changes
+            assert floor / 3 < fitted.alpha_ < 3 * floor
+        else:
+            assert fitted.alpha_ == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "match"),
+    [
+        ({"metric": "private", "delta": 1e-6}, "metric='private'"),
+        ({"conservative": True, "delta": 1e-6}, "conservative=True"),
+        ({"pdp_report": "hessian", "delta": 1e-6}, "pdp_report='hessian'"),
+    ],
+    ids=str,
+)
+def test_what_has_no_proof_for_several_classes_is_refused(kwargs, match):
+    """Before anything is read where they are declared, else before any noise."""
+    model = ObjPertLogisticRegression(classes=["a", "b", "c"], **kwargs)
+    with pytest.raises(ValueError, match=match) as caught:
+        model.fit(Untouchable(), None)
+    assert "two classes" in str(caught.value)
+    X, _ = problem("logistic", 60)
+    with (
+        pytest.warns(PrivacyLeakWarning),
+        pytest.raises(ValueError, match=match),
+    ):
+        ObjPertLogisticRegression(**kwargs).fit(X, np.tile(["a", "b", "c"], 20))
 
 
 @each
@@ -254,7 +290,7 @@ def test_there_is_no_report_of_a_metric_and_an_earlier_one_is_gone():
     fitted = made("logistic", metric="identity").fit(X, y)
     assert fitted.report_ is not None
     fitted.set_params(metric="private").fit(X, y)
-    assert not hasattr(fitted, "report_")
+    assert fitted.report_ is None
     with pytest.raises(TypeError, match="report"):
         skdp.published_report(make_pipeline(RowClipper(), fitted))
     with pytest.raises(TypeError, match="report"):
