@@ -67,12 +67,13 @@ def load(name):
     return Table(X, np.clip((2 * values - low - high) / (high - low), -1, 1))
 
 
-def rows_of(name, seed):
-    """Return the training rows of a split."""
+def split(name, seed):
+    """Return the training rows, capped, and the test rows of a table."""
     table = load(name)
     order = np.random.default_rng(10_000 + seed).permutation(len(table.y))
-    train = order[: round(0.8 * len(order))][:CAP]
-    return Table(table.X[train], table.y[train])
+    n_train = round(0.8 * len(order))
+    parts = order[:n_train][:CAP], order[n_train:]
+    return [Table(table.X[rows], table.y[rows]) for rows in parts]
 
 
 def squared_risk(theta, table):
@@ -81,7 +82,7 @@ def squared_risk(theta, table):
 
 def run_split(name, seed):
     """Fit at every epsilon on one split; return one record a fit."""
-    train = rows_of(name, seed)
+    train, _ = split(name, seed)
     if name in REGRESSION:
         risk, methods = squared_risk, {OURS: partial(REGRESSOR, delta=DELTA)}
         best = np.linalg.lstsq(train.X, train.y, rcond=None)[0]

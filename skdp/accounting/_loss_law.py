@@ -13,6 +13,7 @@ convex function of exp(-l), so every hockey stick. Both weights are integrals of
 positive functions, so small masses are as accurate as large ones.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -35,6 +36,8 @@ _FEW = 200
 #: Entries of a table of a Gaussian profile in one standard deviation: a chord costs
 #: 3e-6 of the profile five deviations out.
 _FINE = 1000.0
+#: Sizes that differ by less, relatively, share a table, that of the largest.
+_SHARED = 2.0**-36
 #: Number of (epsilon, value) pairs handled at once, to bound the memory.
 _CHUNK = 500_000
 
@@ -110,11 +113,22 @@ def _reach(mu: float) -> float:
 def _table(mu: float) -> FloatArray:
     """Tabulate the profile of a Gaussian pair over its reach."""
     n = int(np.ceil(_reach(mu) / mu * _FINE)) + 1
-    return gaussian_curve(np.arange(-float(n), n + 1.0) * (mu / _FINE), mu)
+    # half of it by evaluation: delta(-e) = 1 - exp(-e) (1 - delta(e))
+    points = np.arange(n + 1.0) * (mu / _FINE)
+    half = gaussian_curve(points, mu)
+    below = np.exp(-points) * half - np.expm1(-points)
+    return np.concatenate([below[:0:-1], half])
+
+
+def _rounded_up(mu: float) -> float:
+    """Return the next number of fewer digits, so that rounding makes no new table."""
+    mantissa, exponent = math.frexp(mu)
+    return math.ldexp(math.ceil(mantissa / _SHARED) * _SHARED, exponent)
 
 
 def _gaussian(epsilon: FloatArray, mu: float) -> FloatArray:
     """Evaluate the profile of a Gaussian pair by chords of its table, so from above."""
+    mu = _rounded_up(mu)
     out = np.maximum(-np.expm1(np.minimum(epsilon, 0.0)), 0.0)
     near = np.abs(epsilon) <= _reach(mu)
     if mu > 0.0 and near.any():

@@ -26,9 +26,10 @@ __all__ = [
     "exact_gram",
     "exact_moments",
     "fixed_point_rows",
+    "rounded_once",
 ]
 
-#: Python integers.
+#: Python integers, or int64 where they fit.
 IntegerArray: TypeAlias = npt.NDArray[Any]
 
 #: A block of 2^13 products below 2^40 adds up within 2^53.
@@ -37,6 +38,10 @@ MOST_BITS, _BLOCK = 20, 8192
 _INSIDE = 1.0 - 2.0**-40
 #: Bits of the lower of the two words of a sum.
 _WORD = 40
+#: Bits of the higher word of a sum that fits into one of 64 bits.
+_SPARE = 22
+#: Two integers below this add up in 64 bits.
+_ROOM = 2**62
 
 
 def fixed_point_rows(
@@ -76,24 +81,27 @@ def exact_gram(
 ) -> IntegerArray:
     """Return X'X, shape (d, d), in units of ``2^(-2 bits)``, with a table's factors.
 
-    If ``labelled``, of the rows whose label is not 0 alone.
+    If ``labelled``, of the rows whose label is not 0 alone. Numbers are int64 where all
+    of them fit, else Python integers.
     """
     d, n_features = table.n_coefficients, table.n_features
     unit = table.unit * 2.0**bits * _INSIDE / radius
     sums, block, n_rows = _TwoWords((d, d)), np.zeros((d, d)), 0
-    buffer = np.empty((0, d))
+    buffer = np.empty(0)
     for x, y, f in table:
         factors = f * unit
-        if labelled:
-            factors *= np.abs(y)
+        if labelled and not y.all():
+            factors *= y != 0.0
         for start in range(0, len(y), _BLOCK):
             scales = factors[start : start + _BLOCK]
-            if scales.size > len(buffer):
-                buffer = np.empty((scales.size, d))
-            rows, part = buffer[: scales.size], x[start : start + _BLOCK]
+            part = x[start : start + _BLOCK]
             dense = part if isinstance(part, np.ndarray) else part.toarray()
+            if buffer.size < scales.size * d:
+                buffer = np.empty(scales.size * d)
+            rows = _rows_like(dense, buffer, d)
             np.multiply(dense, scales[:, None], out=rows[:, :n_features])
-            rows[:, n_features:] = table.constant * unit * (scales > 0.0)[:, None]
+            if table.constant:
+                rows[:, n_features:] = table.constant * unit * (scales > 0.0)[:, None]
             np.trunc(rows, out=rows)
             if n_rows + scales.size > _BLOCK:
                 sums.add(block.astype(np.int64))
@@ -101,7 +109,41 @@ def exact_gram(
             block += rows.T @ rows
             n_rows += scales.size
     sums.add(block.astype(np.int64))
-    return sums.total()
+    return sums.compact()
+
+
+def rounded_once(
+    integers: IntegerArray, unit: int, steps: IntArray, grid: float
+) -> FloatArray:
+    """Return ``(integers * unit + steps) * grid``, the sum exact and then rounded.
+
+    Parameters
+    ----------
+    integers : ndarray of shape (m,)
+        Python integers, or int64.
+    unit : int
+        Above 0.
+    steps : ndarray of shape (m,)
+        int64.
+    grid : float
+        A power of two.
+    """
+    most = int(np.abs(integers).max(initial=0)) * unit
+    if most < _ROOM and int(np.abs(steps).max(initial=0)) < _ROOM:
+        total = integers.astype(np.int64) * unit + steps
+    else:
+        total = integers.astype(object) * unit + steps.astype(object)
+    # a conversion rounds to the nearest float, from either kind of integer
+    out: FloatArray = total.astype(np.float64) * grid
+    return out
+
+
+def _rows_like(x: FloatArray, buffer: FloatArray, d: int) -> FloatArray:
+    """Return the start of a buffer as rows of length d in the memory order of ``x``."""
+    n = len(x)
+    if x.strides[0] < x.strides[1]:
+        return buffer[: n * d].reshape(d, n).T
+    return buffer[: n * d].reshape(n, d)
 
 
 class _TwoWords:
@@ -115,6 +157,12 @@ class _TwoWords:
         self._low += block
         self._high += self._low >> _WORD
         self._low &= (1 << _WORD) - 1
+
+    def compact(self) -> IntegerArray:
+        """Return the sum as int64 where all of it fits, else as Python integers."""
+        if np.abs(self._high).max(initial=0) < 1 << _SPARE:
+            return (self._high << _WORD) + self._low
+        return self.total()
 
     def total(self) -> IntegerArray:
         """Return the sum as Python integers."""

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp._typing import FloatArray, MatrixLike
+from skdp.mechanisms._pco_lengths import RowLengths
 from skdp.solvers import Table
 
 __all__ = ["Geometry", "geometry_of", "weighted_table"]
@@ -150,17 +151,13 @@ def weighted_table(table: Table, geometry: Geometry, radius: float) -> Table:
     Table
         Weights are computed in its first pass.
     """
+    if geometry.longest <= 1.0:
+        # no row is longer than one in the metric
+        return table
     # the table's rows are in its own units
-    A = geometry.transform * (table.unit / radius)
-    d = table.n_features
-    offset = table.constant * A[d:].sum(axis=0)
+    lengths = RowLengths(geometry.transform * (table.unit / radius), table.constant)
 
     def weigh(x: MatrixLike, factors: FloatArray) -> FloatArray:
-        u = np.asarray(x @ A[:d])
-        u *= factors[:, None]
-        if table.constant:
-            u += offset
-        norms = np.sqrt(np.einsum("ij,ij->i", u, u))
-        return geometry.weights(norms)
+        return geometry.weights(lengths(x, factors))
 
     return table.weighted_by(weigh)

@@ -8,10 +8,11 @@ kappa    curvature of one row over the ridge, a multiple of epsilon  -> ``curvat
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from skdp.accounting import PreconditionedPerturbationDP
+from skdp.accounting import Guarantee, PreconditionedPerturbationDP
 from skdp.mechanisms._additive import RELATIVE_ERROR
 from skdp.mechanisms._calibration import analytic_mu, largest_mu
 from skdp.mechanisms._pco_parts import UP, NoisyPart
@@ -34,6 +35,8 @@ _MOST_STEP = 0.05
 _TOLERANCE = 1e-8
 #: ... unless the noise is so large that its own rounding would exceed it.
 _NOISE_TOLERANCE = 2.0**-48
+#: Share of delta left over, above all rounding, and curves to look at.
+_UNSPENT, _MOST_SECANTS = 1e-7, 12
 #: Of what two energies in [0, 1] a row can change together.
 _ENERGY_SENSITIVITY = math.sqrt(2.0)
 
@@ -74,15 +77,16 @@ def plan_parts(epsilon: float, delta: float, loss: str, n_coefficients: int) -> 
 
     gaussian_mu = math.hypot(*(part.mu for part in statistics))
     lattice = [part.step.rho for part in statistics]
+    start = math.sqrt(mu**2 - math.hypot(gaussian_mu, *earlier) ** 2)
     # the step of an objective depends on its size by rounding alone
-    lattice += [step_mu**2 / 2 * UP] * (len(earlier) + 1)
+    lattice += [phase("objective", size).step.rho for size in (*earlier, start)]
+    rho = math.fsum(lattice)
 
     def curve(last: float) -> PreconditionedPerturbationDP:
         sizes = (*earlier, last)
-        rho = math.fsum(lattice)
         return PreconditionedPerturbationDP(gaussian_mu, sizes, kappa, loss, rho)
 
-    sizes = (*earlier, largest_mu(curve, epsilon, delta))
+    sizes = (*earlier, _largest_size(curve, start, epsilon, delta))
     names = ("objective",) if not two else ("first objective", "second objective")
     metric, center, *energy = statistics
     return Plan(
@@ -92,6 +96,35 @@ def plan_parts(epsilon: float, delta: float, loss: str, n_coefficients: int) -> 
         energy=energy[0] if energy else None,
         phases=tuple(map(phase, names, sizes)),
     )
+
+
+def _largest_size(
+    curve: Callable[[float], Guarantee], start: float, epsilon: float, delta: float
+) -> float:
+    """Return a size that spends all but a trifle of delta, from few curves.
+
+    Secants of log delta over log size, which is nearly a line; its slope at the start
+    is that of the Gaussian release of all of the target. What is returned was checked,
+    with room for the rounding of sizes and of curves.
+    """
+    mu = analytic_mu(epsilon, delta)
+    # d delta / d mu of a Gaussian release is a normal density
+    density = math.exp(-((epsilon / mu - mu / 2) ** 2) / 2) / math.sqrt(2 * math.pi)
+    size, slope = start, density / delta * start**2 / mu
+    last: tuple[float, float] | None = None
+    for _ in range(_MOST_SECANTS):
+        cost = float(curve(size).delta(epsilon))
+        if not (0.0 < cost < 1.0 and slope > 0.0):
+            break
+        excess = math.log(cost) - math.log(delta) + _UNSPENT
+        if abs(excess) <= _UNSPENT / 2:
+            return size
+        here = math.log(size)
+        if last is not None and last[1] != excess:
+            slope = (excess - last[1]) / (here - last[0])
+        last = here, excess
+        size *= math.exp(max(-1.0, min(-excess / slope, 1.0))) if slope > 0.0 else 1.0
+    return largest_mu(curve, epsilon, delta)
 
 
 def _statistics(mu: float, loss: str, d: int) -> list[NoisyPart]:

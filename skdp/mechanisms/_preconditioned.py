@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
-from skdp._typing import FloatArray
+from skdp._typing import FloatArray, IntArray
 from skdp._validation import check_count, check_positive
 from skdp.accounting import (
     Adjacency,
@@ -31,7 +31,7 @@ from skdp.accounting import (
 from skdp.losses import LogCoshLoss, LogisticLoss
 from skdp.mechanisms._base import AdjacentPair, Mechanism, Release, require
 from skdp.mechanisms._calibration import DOWN
-from skdp.mechanisms._exact_moments import MOST_BITS, IntegerArray, exact_gram
+from skdp.mechanisms._exact_moments import MOST_BITS, exact_gram, rounded_once
 from skdp.mechanisms._hard_rows import hard_row_pairs
 from skdp.mechanisms._pco_fit import WeightedFit, first_center, loss_scale
 from skdp.mechanisms._pco_geometry import Geometry, geometry_of
@@ -428,17 +428,17 @@ class PreconditionedObjectivePerturbation(
         noise = self.metric.smooth(self.metric.draw(source) / self._stretch(), source)
         grid = self.metric.step.grid
         # the sums are multiples of the step, so it may be applied to the noise alone
-        steps = np.rint(noise / grid).astype(np.int64).astype(object)
-        total = self._metric_steps(table) + steps
-        return self._square(total.astype(np.float64) * grid)
+        steps = np.rint(noise / grid).astype(np.int64)
+        return self._square(self._metric_sums(table, steps))
 
-    def _metric_steps(self, table: Table) -> IntegerArray:
-        """Return the upper triangle of the sums in lattice steps: NOT private."""
+    def _metric_sums(self, table: Table, steps: IntArray) -> FloatArray:
+        """Return the upper triangle of the sums and some steps: NOT private."""
         labelled = _kind(self.loss) == "logistic"
         gram = exact_gram(table, self.radius, self.bits, labelled=labelled)
-        unit = int(2.0 ** (-2 * self.bits) / self.metric.step.grid)
-        steps: IntegerArray = gram[np.triu_indices(self.n_coefficients)] * unit
-        return steps
+        grid = self.metric.step.grid
+        unit = int(2.0 ** (-2 * self.bits) / grid)
+        triangle = gram[np.triu_indices(self.n_coefficients)]
+        return rounded_once(triangle, unit, steps, grid)
 
     def _stretch(self) -> FloatArray:
         """Return what makes the norm of an upper triangle the Frobenius norm."""
@@ -549,7 +549,7 @@ class PreconditionedObjectivePerturbation(
         released = self.read(transcript)
         geometry = released.geometry
         table = Table(data.blocks, data.ball)
-        sums = self._metric_steps(table).astype(np.float64) * self.metric.step.grid
+        sums = self._metric_sums(table, np.zeros(self.metric.size, dtype=np.int64))
         triangle = released.metric[np.triu_indices(self.n_coefficients)]
         yield (triangle - sums) * self._stretch(), 0.0
         fit = self._fit(table, geometry)
