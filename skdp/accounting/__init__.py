@@ -27,6 +27,7 @@ from skdp.accounting._risk import Risk
 from skdp.accounting._runtime import RuntimeCost
 from skdp.accounting._simultaneous import Simultaneous
 from skdp.accounting._smoothed_gaussian import SmoothedGaussianDP
+from skdp.accounting._softmax_perturbation import SoftmaxPerturbationDP
 from skdp.accounting._spent import PrivacyPart, PrivacySpent
 from skdp.accounting._three_point import ThreePointDP
 from skdp.accounting._tilted_objective import TiltedObjectiveDP
@@ -59,6 +60,7 @@ __all__ = [
     "RuntimeCost",
     "Simultaneous",
     "SmoothedGaussianDP",
+    "SoftmaxPerturbationDP",
     "ThreePointDP",
     "TiltedObjectiveDP",
     "TradeoffDP",

@@ -33,6 +33,7 @@ from skdp.accounting._preconditioned import PreconditionedPerturbationDP
 from skdp.accounting._pure import PureDP
 from skdp.accounting._simultaneous import Simultaneous
 from skdp.accounting._smoothed_gaussian import SmoothedGaussianDP
+from skdp.accounting._softmax_perturbation import SoftmaxPerturbationDP
 from skdp.accounting._tilted_objective import TiltedObjectiveDP
 
 __all__ = ["Composed", "compose", "union"]
@@ -44,7 +45,12 @@ _TYPICAL_DELTA = 1e-9
 #: Stands for the need of a part that no epsilon satisfies at that delta.
 _ENDLESS = 1e6
 #: Notions that carry the price of a lattice step themselves.
-_SMOOTHABLE = (ObjectivePerturbationDP, TiltedObjectiveDP, ConservativeObjectiveDP)
+_SMOOTHABLE = (
+    ObjectivePerturbationDP,
+    TiltedObjectiveDP,
+    ConservativeObjectiveDP,
+    SoftmaxPerturbationDP,
+)
 #: Number of (epsilon, atom) pairs handled at once, to bound the memory.
 _CHUNK = 1_000_000
 

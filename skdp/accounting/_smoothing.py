@@ -40,7 +40,7 @@ _WIDTHS = np.array([0.0, 1.0, 2.0, 3.5, 6.0, 9.0, 12.0, 17.0, 24.0, 38.0])
 #: Panel ends of the normal density; it underflows beyond 38.6.
 _BULK = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.5, 7.0, 9.0, 12.0, 16.0, 22.0, 30.0, 39.0])
 #: Relative error of the composite rule (measured below 1e-10), added to the bound.
-_INFLATION = 1.0 + 1e-9
+INFLATION = 1.0 + 1e-9
 #: The smoothing reaches rho and so many of its widths; its profile there is below
 #: exp(-72).
 _NEGLIGIBLE_WIDTHS = 12.0
@@ -123,12 +123,16 @@ class NormalLoss:
         sharp = self.hockey_stick(epsilon)
         if rho == 0.0:
             return sharp
+        total = sharp + self.blur(epsilon, rho)
+        out: FloatArray = np.minimum(total * INFLATION, 1.0)
+        return out
+
+    def blur(self, epsilon: FloatArray, rho: float) -> FloatArray:
+        """Return E[c(eps - l(w))], what a release of cost rho > 0 adds to H(eps)."""
         rows = max(1, _CHUNK // ((2 * _BULK.size + 2 * _WIDTHS.size) * _NODES.size))
         starts = range(0, epsilon.size, rows)
-        blur = [self._blur(epsilon[i : i + rows], rho) for i in starts]
-        total = sharp + np.concatenate([sharp[:0], *blur])
-        out: FloatArray = np.minimum(total * _INFLATION, 1.0)
-        return out
+        blurs = [self._blur(epsilon[i : i + rows], rho) for i in starts]
+        return np.concatenate([epsilon[:0], *blurs])
 
     def _blur(self, epsilon: FloatArray, rho: float) -> FloatArray:
         """Return E[c(eps - l(w))] by Gauss-Legendre panels around the crossing."""
@@ -146,14 +150,14 @@ class NormalLoss:
         w = ends[:, :-1][:, used, None] + half * (1.0 + _NODES)
         gap = epsilon[:, None, None] - self.at(w)
         density = np.exp(-0.5 * w * w) / np.sqrt(2.0 * np.pi)
-        panels = density * _excess(gap, rho) * half
+        panels = density * excess(gap, rho) * half
         total: FloatArray = np.einsum("ijk,k->i", panels, _WEIGHTS)
         # below the panels the loss is constant (or the mass is below 1e-300)
-        flat = ndtr(low) * _excess(epsilon - self.at(np.array(low)), rho)
+        flat = ndtr(low) * excess(epsilon - self.at(np.array(low)), rho)
         return total if self.gaussian else total + flat
 
 
-def _excess(gap: FloatArray, rho: float) -> FloatArray:
+def excess(gap: FloatArray, rho: float) -> FloatArray:
     """Evaluate c(e): what the zCDP release adds to the sharp hockey stick."""
     out: FloatArray = concentrated_curve(np.abs(gap), rho)
     return out * np.exp(np.minimum(gap, 0.0))

@@ -18,6 +18,7 @@ import numpy as np
 from skdp._typing import FloatArray
 from skdp.accounting._adjacency import Adjacency
 from skdp.accounting._concentrated import ZeroConcentratedDP
+from skdp.accounting._directions import both_directions
 from skdp.accounting._gaussian import gaussian_curve
 from skdp.accounting._guarantee import Guarantee
 from skdp.accounting._numbers import nonnegative, positive, within
@@ -109,29 +110,10 @@ class TiltedObjectiveDP(Guarantee):
         return np.maximum(self._remove_delta(epsilon), self._add_delta(epsilon))
 
     def _delta_directed(self, epsilon: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bound each direction by the other one as well, read backwards.
-
-        ``H_x(P|Q) = 1 - x + x H_{1/x}(Q|P)``, so below zero the smaller of two bounds
-        holds, and at zero one number bounds both.
-        """
         if self.adjacency is Adjacency.REPLACE_ONE:
             values = self._delta(epsilon)
             return values, values
-        zero = np.zeros(1)
-        most = np.minimum(self._remove_delta(zero), self._add_delta(zero))
-        size, below = np.abs(epsilon), np.minimum(epsilon, 0.0)
-        remove, add = (
-            np.where(
-                epsilon < 0.0,
-                np.minimum(own(epsilon), np.exp(below) * other(size) - np.expm1(below)),
-                np.minimum(own(epsilon), most),
-            )
-            for own, other in (
-                (self._remove_delta, self._add_delta),
-                (self._add_delta, self._remove_delta),
-            )
-        )
-        return remove, add
+        return both_directions(self._remove_delta, self._add_delta, epsilon)
 
     def _remove_delta(self, epsilon: FloatArray) -> FloatArray:
         return self._removal(epsilon, self.smoothing_rho)

@@ -43,6 +43,7 @@ from skdp.mechanisms._reported_perturbation import (
 from skdp.mechanisms._reveal_or_obscure import RevealOrObscure
 from skdp.mechanisms._selection_utility import em_expected, em_tail
 from skdp.mechanisms._smoothing import LatticeLaw, LatticeSmoothing
+from skdp.mechanisms._softmax_perturbation import SoftmaxPerturbation
 from skdp.mechanisms._subsampled_response import SubsampledResponse
 from skdp.mechanisms._weight_table import WeightTable
 
@@ -83,6 +84,7 @@ __all__ = [
     "ReportedObjectivePerturbation",
     "ReportedRelease",
     "RevealOrObscure",
+    "SoftmaxPerturbation",
     "SubsampledResponse",
     "WeightTable",
     "em_expected",

@@ -31,6 +31,7 @@ from skdp.losses import (
 )
 from skdp.mechanisms._base import AdjacentPair, Mechanism, Release, require
 from skdp.mechanisms._calibration import DOWN
+from skdp.mechanisms._gradient_tol import public_tol
 from skdp.mechanisms._hard_rows import hard_row_pairs
 from skdp.mechanisms._noise import GaussianNoise, KNormNoise
 from skdp.mechanisms._ridge import (
@@ -53,11 +54,6 @@ __all__ = ["ObjectivePerturbation", "check_conservative"]
 
 _SOURCE = "joint bound of objective perturbation, docs/proofs/objective_perturbation.md"
 _PUBLISHED = "Redberg, Koskela and Wang (2023), with exact smoothing"
-#: tau in units of the gradient bound of one row ...
-_RELATIVE_TOL = 1e-8
-#: ... unless the noise is so large (epsilon below about 1e-5) that its own rounding
-#: would exceed that: then in units of the noise.
-_NOISE_TOL = 2.0**-48
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -234,7 +230,7 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
         else:
             noise_law = KNormNoise(lipschitz / calibrated_rate(plan, tilt, adjacency))
         # 2 tau: the certified gradient norm, and as much again for its rounding
-        error = 2 * _gradient_tol(lipschitz, noise_law, n_coefficients) / ridge
+        error = 2 * public_tol(lipschitz, noise_law, n_coefficients) / ridge
         return cls(
             radius=radius,
             n_coefficients=n_coefficients,
@@ -260,7 +256,7 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
     def gradient_tol(self) -> float:
         """Public bound tau on the gradient norm at the computed minimiser."""
         lipschitz = self.loss.constants(self.radius).lipschitz
-        return _gradient_tol(lipschitz, self.noise_law, self.n_coefficients)
+        return public_tol(lipschitz, self.noise_law, self.n_coefficients)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -376,14 +372,6 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
         yield cls.calibrate(PureDP(1.0), loss=PseudoHuberLoss(), **public)
         quantile = SmoothedQuantileLoss(quantile=0.9)
         yield cls.calibrate(ApproximateDP(4.0, 1e-6), loss=quantile, **public)
-
-
-def _gradient_tol(
-    lipschitz: float, noise_law: GaussianNoise | KNormNoise, n_coefficients: int
-) -> float:
-    """Return tau, a function of public numbers."""
-    noise = noise_law.typical_norm(n_coefficients)
-    return max(_RELATIVE_TOL * lipschitz, _NOISE_TOL * noise)
 
 
 def check_conservative(delta: float, adjacency: Adjacency) -> None:
