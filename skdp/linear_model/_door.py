@@ -189,9 +189,10 @@ def _read_labels(y: MatrixLike, *, several: bool) -> LabelSet:
     if observed.size > 2 and not several:
         raise ValueError(
             "Only binary classification is supported. The type of the target is "
-            "multiclass: y holds more than two different labels. Allowed: two. "
-            "Declare the two labels of interest with classes=[...]; rows with any "
-            "other label then count for nothing."
+            "multiclass: y holds more than two different labels, which the estimator "
+            "or its options do not go with. Allowed: two. Declare the two labels of "
+            "interest with classes=[...]; rows with any other label then count for "
+            "nothing."
         )
     warn(
         "the label set was read from y: that it holds these labels and no others is "

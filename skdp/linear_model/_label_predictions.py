@@ -58,7 +58,7 @@ class LabelPredictions(ClassifierMixin, ObjectiveEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self._several
+        tags.classifier_tags.multi_class = self._takes_several()
         tags.classifier_tags.poor_score = True
         return tags
 

@@ -9,7 +9,12 @@ from skdp.linear_model._label_predictions import ProbabilityPredictions
 from skdp.linear_model._metric import METRIC_ATTRIBUTES, check_metric
 from skdp.linear_model._objective_fit import ObjectiveEstimator
 from skdp.linear_model._objective_release import Problem
-from skdp.linear_model._reporting import Reporting, check_level, make_report
+from skdp.linear_model._reporting import (
+    DATA_INDEPENDENT,
+    Reporting,
+    check_level,
+    make_report,
+)
 from skdp.linear_model._settings import LinearSettings
 from skdp.losses import LogisticLoss
 from skdp.mechanisms import PreconditionedRelease
@@ -215,6 +220,10 @@ class ObjPertLogisticRegression(ProbabilityPredictions):
         self.conservative = conservative
         self.pdp_report = pdp_report
         self.random_state = random_state
+
+    def _takes_several(self) -> bool:
+        plain = self.metric != "private" and not self.conservative
+        return plain and self.pdp_report == DATA_INDEPENDENT
 
     def _problem(self, settings: LinearSettings) -> Problem:
         level = check_level(self.pdp_report, settings)

@@ -59,8 +59,12 @@ class ObjectiveEstimator(PrivateEstimatorMixin, BaseEstimator):
         }
     )
 
-    #: Whether there may be more than two classes.
+    #: Whether there is a version for more than two classes, whatever the options.
     _several: ClassVar[bool] = False
+
+    def _takes_several(self) -> bool:
+        """Return whether more than two classes go with the options as they are."""
+        return self._several
 
     @abstractmethod
     def _problem(self, settings: LinearSettings) -> Problem:
@@ -93,8 +97,6 @@ class ObjectiveEstimator(PrivateEstimatorMixin, BaseEstimator):
     ) -> None:
         """Enter the rows, calibrate, release, and publish."""
         rows, encoder = self._enter(X, y, settings.ball, problem.encoder)
-        if problem.encoder is None:  # what was read from y may not go with the rest
-            problem = self._problem(replace(settings, labels=encoder))
         mechanism = calibrated(problem, settings, encoder, rows.n_coefficients)
         output = mechanism.release(rows, settings.source).output
         spent = _spent(mechanism, settings, encoder)
@@ -120,7 +122,7 @@ class ObjectiveEstimator(PrivateEstimatorMixin, BaseEstimator):
         """Return the rows of the fit, and what encodes their targets."""
         if isinstance(encoder, Targets):
             return enter_numeric_training(self, X, y, ball, encoder), encoder
-        return enter_training(self, X, y, ball, encoder, several=self._several)
+        return enter_training(self, X, y, ball, encoder, several=self._takes_several())
 
     def _publish_encoder(self, encoder: Encoder) -> None:
         """Publish what the targets look like."""
