@@ -9,8 +9,12 @@ from skdp._typing import BoolArray, FloatArray, MatrixLike
 from skdp._validation import check_choice
 from skdp.audit._sampler_pdp import sampler_loss
 from skdp.linear_model._reporting import objective_mechanism
-from skdp.mechanisms import AdaSSP, PreconditionedObjectivePerturbation
-from skdp.pdp import exact_loss, exact_moments_loss
+from skdp.mechanisms import (
+    AdaSSP,
+    PreconditionedObjectivePerturbation,
+    SoftmaxPerturbation,
+)
+from skdp.pdp import exact_loss, exact_moments_loss, exact_softmax_loss
 from skdp.rows import PrivateRows
 from skdp.synthesis import ROOSampler
 
@@ -95,6 +99,8 @@ def exact_pdp_loss(
     check_one_release(est)
     if isinstance(est.mechanism_, AdaSSP):
         loss = exact_moments_loss(est.mechanism_, est._output(), train, rows, member)
+    elif isinstance(est.mechanism_, SoftmaxPerturbation):
+        loss = exact_softmax_loss(est.mechanism_, est._theta(), train, rows, member)
     else:
         report = getattr(est, "report_", None)
         loss = exact_loss(

@@ -10,6 +10,7 @@ from skdp.pdp._posterior_draws import draws_loss
 from skdp.pdp._preconditioned import preconditioned_loss
 from skdp.pdp._published import published_loss
 from skdp.pdp._report import PublishedReport
+from skdp.pdp._softmax import exact_softmax_loss, softmax_loss
 from skdp.pdp._statistic import ReleasedStatistic
 
 __all__ = [
@@ -21,9 +22,11 @@ __all__ = [
     "draws_loss",
     "exact_loss",
     "exact_moments_loss",
+    "exact_softmax_loss",
     "fit_loss",
     "moments_loss",
     "posterior_loss",
     "preconditioned_loss",
     "published_loss",
+    "softmax_loss",
 ]

@@ -16,13 +16,13 @@ import numpy as np
 
 from skdp._typing import BoolArray, FloatArray
 from skdp.losses import Tilting
-from skdp.mechanisms import GaussianNoise, ObjectivePerturbation
+from skdp.mechanisms import GaussianNoise, KNormNoise, ObjectivePerturbation
 from skdp.pdp._statistic import ReleasedStatistic
 from skdp.pdp._terms import margin_terms
 from skdp.rows import PrivateRows
 from skdp.solvers import Objective, RowStatistics, Table, row_statistics
 
-__all__ = ["exact_loss"]
+__all__ = ["exact_loss", "noise_term"]
 
 
 def exact_loss(
@@ -91,8 +91,7 @@ class _ExactLoss:
 
     def __init__(self, mechanism: ObjectivePerturbation, g0: FloatArray) -> None:
         self._loss = mechanism.loss
-        self._scale = mechanism.noise_law.scale
-        self._is_gaussian = isinstance(mechanism.noise_law, GaussianNoise)
+        self._law = mechanism.noise_law
         self._norm = float(np.linalg.norm(g0))  # |b|
 
     def __call__(
@@ -104,19 +103,25 @@ class _ExactLoss:
         # |b + side g|^2 - |b|^2 for b = -g0 and g = slope x
         inner = -side * slope * statistics.products
         change = slope**2 * statistics.squared_norms + 2 * inner
-        loss: FloatArray = jacobian + self._noise_term(change)
+        loss: FloatArray = jacobian + noise_term(self._law, self._norm, change)
         return loss
 
-    def _noise_term(self, change: FloatArray) -> FloatArray:
-        """Return the log ratio of the noise densities at b and at b + side g."""
-        if self._is_gaussian:
-            return change / (2 * self._scale**2)
-        # the difference of the norms without cancellation; no change has no ratio
-        total = self._norm + np.sqrt(np.maximum(self._norm**2 + change, 0.0))
-        out: FloatArray = np.divide(
-            change, self._scale * total, where=total > 0, out=0.0 * total
-        )
-        return out
+
+def noise_term(
+    law: GaussianNoise | KNormNoise, norm: float, change: FloatArray
+) -> FloatArray:
+    """Return the log ratio of the noise densities at b, |b| = ``norm``, and at b + v.
+
+    ``change`` is :math:`|b + v|^2 - |b|^2`.
+    """
+    if isinstance(law, GaussianNoise):
+        return change / (2 * law.scale**2)
+    # the difference of the norms without cancellation; no change has no ratio
+    total = norm + np.sqrt(np.maximum(norm**2 + change, 0.0))
+    out: FloatArray = np.divide(
+        change, law.scale * total, where=total > 0, out=0.0 * total
+    )
+    return out
 
 
 #: The even part of a log ratio of Gaussian densities, and the part that has a sign.

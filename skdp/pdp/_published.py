@@ -39,11 +39,11 @@ KINDS = ("either", "member", "non-member")
 Kind = Literal["either", "member", "non-member"]
 
 #: Shares of rho: the noise of the objective, and each of two lattice events.
-_NOISE_SHARE, _LATTICE_SHARE = 0.9, 0.05
+NOISE_SHARE, LATTICE_SHARE = 0.9, 0.05
 #: Laplace scales beyond which a unit combination lies with probability < 1e-12.
-_LAPLACE_RADIUS = 34.0
+LAPLACE_RADIUS = 34.0
 #: Natural logarithm of that probability.
-_LOG_NEVER = -12 * math.log(10.0)
+LOG_NEVER = -12 * math.log(10.0)
 
 
 def published_loss(
@@ -161,13 +161,13 @@ def _gaussian_quantiles(
     step, d = mechanism.smoothing, mechanism.n_coefficients
     sides = 2 if kind == "either" else 1
     if simultaneous:
-        z = math.sqrt(chdtri(d, _NOISE_SHARE * rho))
-        tail = added = math.sqrt(d) + lattice_tail(_LATTICE_SHARE, rho)
+        z = math.sqrt(chdtri(d, NOISE_SHARE * rho))
+        tail = added = math.sqrt(d) + lattice_tail(LATTICE_SHARE, rho)
     else:
         # beyond one half 0 bounds too, and keeps what is raised by e^xi a bound
-        z = max(0.0, -float(ndtri(_NOISE_SHARE * rho / sides)))
-        tail = lattice_tail(_LATTICE_SHARE / 2, rho)
-        added = lattice_tail(_LATTICE_SHARE / sides, rho)
+        z = max(0.0, -float(ndtri(NOISE_SHARE * rho / sides)))
+        tail = lattice_tail(LATTICE_SHARE / 2, rho)
+        added = lattice_tail(LATTICE_SHARE / sides, rho)
     return tail, z, step.rho + math.sqrt(2 * step.rho) * added
 
 
@@ -176,9 +176,9 @@ def _pure_quantiles(
 ) -> tuple[float, float, float]:
     """Return the same for K-norm noise: certain, up to the lattice noise."""
     del kind, rho
-    tail, d = _LAPLACE_RADIUS, mechanism.n_coefficients
+    tail, d = LAPLACE_RADIUS, mechanism.n_coefficients
     if simultaneous:  # all coordinates at once
-        tail = math.sqrt(d) * (math.log(2 * d) - _LOG_NEVER)
+        tail = math.sqrt(d) * (math.log(2 * d) - LOG_NEVER)
     return tail, 1.0, mechanism.smoothing.epsilon
 
 

@@ -18,7 +18,7 @@ from skdp._typing import BoolArray, FloatArray
 from skdp.losses import Tilting
 from skdp.rows import PrivateRows
 
-__all__ = ["MarginTerms", "margin_terms"]
+__all__ = ["MarginTerms", "margin_terms", "row_products"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +88,27 @@ def margin_terms(
     """Yield the terms of each block at the coefficient vector ``theta``.
 
     They hold for all vectors that change the margin of a row of norm one by at most
-    ``reach``. Rows are clipped by their factors on the fly: no block is copied.
-    ``directions`` of shape (n_coefficients, m) are what the rows are multiplied with as
-    well.
+    ``reach``. ``directions`` of shape (n_coefficients, m) are what the rows are
+    multiplied with as well.
     """
-    ball, d = rows.ball, rows.blocks.n_features
     # one matrix product serves all: margins come first
     targets = theta[:, None]
     if directions is not None:
         targets = np.hstack([targets, directions])
+    for y, images, squared in row_products(rows, targets):
+        margin, products = images[:, 0], images[:, 1:]
+        yield MarginTerms.near(loss, y, margin, squared, reach=reach, products=products)
+
+
+def row_products(
+    rows: PrivateRows, targets: FloatArray
+) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
+    """Yield labels, products with ``targets`` and squared norms of each block's rows.
+
+    Rows are clipped by their factors on the fly: no block is copied. ``targets`` are
+    columns, shape (n_coefficients, m).
+    """
+    ball, d = rows.ball, rows.blocks.n_features
     offset = ball.intercept_scaling * targets[d:].sum(axis=0)
     for X, y in rows.blocks:
         clipping = ball.clipping(X)
@@ -104,6 +116,4 @@ def margin_terms(
         images *= clipping.factors[:, None]
         images += offset
         norm = clipping.factors * clipping.norms
-        squared = norm * norm + ball.intercept_scaling**2
-        margin, products = images[:, 0], images[:, 1:]
-        yield MarginTerms.near(loss, y, margin, squared, reach=reach, products=products)
+        yield y, images, norm * norm + ball.intercept_scaling**2
