@@ -2,7 +2,8 @@ r"""Why a private fit came out as it did, for the curator of the data only.
 
 Notation
 --------
-theta    released coefficients, intercept coordinate last, shape (d,)
+theta    released coefficients, intercept coordinate last, shape (d,); of several
+         classes one after the other
 H        Hessian of the ridge-penalised sum of losses at theta, shape (d, d)
 S        covariance of the noise vector b, a multiple of the identity
 alpha    ridge on the sum of losses
@@ -14,15 +15,15 @@ To first order the noise moves the minimiser by :math:`-H^{-1} b` and the ridge 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from skdp._typing import FloatArray, MatrixLike
+from skdp._typing import BoolArray, FloatArray, MatrixLike
 from skdp.audit._pdp import check_one_release, check_private
 from skdp.linear_model._reporting import objective_mechanism
-from skdp.mechanisms import GaussianNoise, ObjectivePerturbation
-from skdp.rows import PrivateRows
+from skdp.mechanisms import GaussianNoise, ObjectivePerturbation, SoftmaxPerturbation
+from skdp.rows import Classes, PrivateRows, Targets
 
 __all__ = ["FitDiagnostics", "fit_diagnostics"]
 
@@ -32,6 +33,8 @@ _MANY_CLIPPED, _LOOSE_NORM, _ONE_COLUMN = 0.2, 0.5, 0.99
 _USELESS, _STRONG_RIDGE = 0.5, 0.3
 #: Number of coefficients beyond which Gaussian noise is smaller than pure noise.
 _PURE_PAYS = 15
+
+_Mechanism: TypeAlias = ObjectivePerturbation | SoftmaxPerturbation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +48,8 @@ class FitDiagnostics:
     clipped_share : float
         Share of rows longer than ``data_norm``.
     undeclared_share : float
-        Share of rows whose label is not in ``classes_``; they count for nothing.
+        Share of rows whose label is not in ``classes_``; they count for nothing. 0 for
+        regressors.
     norm_quantiles : mapping of float to float
         Quantiles of the row norms before clipping, to hold beside ``data_norm``.
     data_norm : float
@@ -99,8 +103,8 @@ def fit_diagnostics(est: Any, X: MatrixLike, y: MatrixLike) -> FitDiagnostics:
 
     Parameters
     ----------
-    est : ObjPertLogisticRegression
-        Fitted estimator.
+    est : ObjPertLogisticRegression or another estimator of the same mechanisms
+        Fitted.
     X, y : array-like of shape (n_samples, n_features) and (n_samples,)
         The data it was fitted on.
 
@@ -115,7 +119,8 @@ def fit_diagnostics(est: Any, X: MatrixLike, y: MatrixLike) -> FitDiagnostics:
     sklearn.exceptions.NotFittedError
         If ``est`` is not fitted.
     ValueError
-        If the shapes do not fit the estimator, or it was fitted in a private metric.
+        If the shapes do not fit the estimator, or it was not fitted by perturbing one
+        objective in the columns as they are.
 
     Examples
     --------
@@ -135,18 +140,24 @@ def fit_diagnostics(est: Any, X: MatrixLike, y: MatrixLike) -> FitDiagnostics:
     check_one_release(est)
     rows: PrivateRows = est._query_rows(X, y)
     mechanism = objective_mechanism(est.mechanism_)
+    if not isinstance(mechanism, ObjectivePerturbation | SoftmaxPerturbation):
+        raise ValueError(
+            f"est was not fitted by objective perturbation, got {type(est).__name__}. "
+            "Allowed: estimators whose names begin with ObjPert."
+        )
     theta: FloatArray = est._theta()
-    norms, signs, squares = _read(rows)
-    hessian = mechanism.objective(rows).hessian(theta)
+    norms, declared, squares = _read(rows)
+    _, hessian = mechanism.objective(rows).gradient_hessian(theta)
     inverse = np.linalg.inv(hessian)
     found = FitDiagnostics(
         n_rows=norms.size,
         clipped_share=float(np.mean(norms > rows.ball.data_norm)),
-        undeclared_share=float(np.mean(signs == 0.0)),
+        undeclared_share=float(np.mean(~declared)),
         norm_quantiles={q: float(np.quantile(norms, q)) for q in _QUANTILES},
         data_norm=rows.ball.data_norm,
         largest_column_share=float(squares.max() / (squares.sum() or 1.0)),
-        noise_displacement=_noise_deviation(mechanism) * float(np.linalg.norm(inverse)),
+        noise_displacement=_noise_deviation(mechanism, theta.size)
+        * float(np.linalg.norm(inverse)),
         ridge_displacement=mechanism.alpha * float(np.linalg.norm(inverse @ theta)),
         coefficient_norm=float(np.linalg.norm(theta)),
         advice=(),
@@ -155,26 +166,30 @@ def fit_diagnostics(est: Any, X: MatrixLike, y: MatrixLike) -> FitDiagnostics:
     return replace(found, advice=advice)
 
 
-def _read(rows: PrivateRows) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return norms before clipping, encoded labels, and column sums of squares."""
-    norms, signs = [], []
+def _read(rows: PrivateRows) -> tuple[FloatArray, BoolArray, FloatArray]:
+    """Return norms before clipping, who counts, and column sums of squares."""
+    norms, declared = [], []
+    labels = rows.blocks.labels
     d = rows.blocks.n_features
     squares = np.zeros(d)
     for X, y in rows.blocks:
         clipped = rows.ball.project(X)[:, :d]
         # the factor undoes the clipping: what is left is the raw norm
         norms.append(np.linalg.norm(clipped, axis=1) / rows.ball.clip_factors(X))
-        signs.append(y)
+        if isinstance(labels, Classes):
+            declared.append(y >= 0.0)
+        else:
+            declared.append(np.full(y.shape, isinstance(labels, Targets)) | (y != 0.0))
         squares += np.einsum("ij,ij->j", clipped, clipped)
-    return np.concatenate(norms), np.concatenate(signs), squares
+    return np.concatenate(norms), np.concatenate(declared), squares
 
 
-def _noise_deviation(mechanism: ObjectivePerturbation) -> float:
+def _noise_deviation(mechanism: _Mechanism, size: int) -> float:
     """Return the standard deviation of one coordinate of the noise vector."""
     if isinstance(mechanism.noise_law, GaussianNoise):
         return mechanism.noise_law.scale
     # E|b|^2 = d (d + 1) scale^2 for the K-norm law
-    return mechanism.noise_law.scale * math.sqrt(mechanism.n_coefficients + 1)
+    return mechanism.noise_law.scale * math.sqrt(size + 1)
 
 
 def _ratio(numerator: float, denominator: float) -> float:
@@ -205,7 +220,7 @@ def _about_rows(found: FitDiagnostics, n_features: int) -> list[str]:
     return advice
 
 
-def _about_noise(found: FitDiagnostics, mechanism: ObjectivePerturbation) -> list[str]:
+def _about_noise(found: FitDiagnostics, mechanism: _Mechanism) -> list[str]:
     advice = []
     if found.noise_to_signal > _USELESS:
         advice.append(

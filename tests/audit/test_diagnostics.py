@@ -9,7 +9,11 @@ from scipy.special import expit
 from sklearn.exceptions import NotFittedError
 
 from skdp.audit import fit_diagnostics
-from skdp.linear_model import ObjPertLogisticRegression
+from skdp.linear_model import (
+    AdaSSPRegressor,
+    ObjPertLogisticRegression,
+    ObjPertRegressor,
+)
 
 
 def table(n=400, d=3, length=0.8, seed=0):
@@ -140,3 +144,33 @@ def test_rows_of_zeros_and_zero_coefficients_are_no_trouble():
 def test_an_unfitted_estimator_is_refused():
     with pytest.raises(NotFittedError):
         fit_diagnostics(ObjPertLogisticRegression(), np.zeros((2, 2)), [0, 1])
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.filterwarnings("ignore::skdp.exceptions.NotForReleaseWarning")
+def test_several_classes_and_targets_are_explained_too(delta):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-0.5, 0.5, (300, 3))
+    y = np.array(["a", "b", "c", "?"])[np.arange(300) % 4]
+    several = ObjPertLogisticRegression(classes=["a", "b", "c"], delta=delta).fit(X, y)
+    found = fit_diagnostics(several, X, y)
+    assert found.undeclared_share == 0.25
+    assert found.coefficient_norm == pytest.approx(np.linalg.norm(several.theta_))
+    means = [
+        ObjPertLogisticRegression(
+            classes=["a", "b", "c"], delta=delta, random_state=seed
+        ).fit(X, y)
+        for seed in range(40)
+    ]
+    spread = np.linalg.norm(np.std([m.theta_ for m in means], axis=0))
+    # 40 draws of 12 coordinates: within a third, at far more than five deviations
+    assert spread == pytest.approx(found.noise_displacement, rel=1 / 3)
+    numbers = ObjPertRegressor(bounds_y=(-1.0, 1.0), delta=delta).fit(X, np.zeros(300))
+    assert fit_diagnostics(numbers, X, np.zeros(300)).undeclared_share == 0.0
+
+
+def test_models_of_other_mechanisms_are_refused():
+    X, y = np.eye(3), np.zeros(3)
+    fitted = AdaSSPRegressor(bounds_y=(-1.0, 1.0), delta=1e-6).fit(X, y)
+    with pytest.raises(ValueError, match="ObjPert"):
+        fit_diagnostics(fitted, X, y)
