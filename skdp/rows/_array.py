@@ -1,6 +1,7 @@
 """Blocks of a dense array or memory map of any real dtype, order and strides."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +12,7 @@ __all__ = [
     "BLOCK_ELEMENTS",
     "GATHERED_ELEMENTS",
     "ArrayBlocks",
+    "Runs",
     "default_block_rows",
     "part_starts",
 ]
@@ -31,6 +33,19 @@ def default_block_rows(n_features: int) -> int:
     return min(_MAX_ROWS, max(_MIN_ROWS, rows))
 
 
+class Runs(NamedTuple):
+    """Which rows of a table its part holds: runs of one length, but for the last."""
+
+    length: int
+    starts: range
+
+    def take(self, values: FloatArray) -> FloatArray:
+        """Return those of all rows' values that belong to the part."""
+        places = np.add.outer(np.asarray(self.starts), np.arange(self.length)).ravel()
+        out: FloatArray = values[places]
+        return out
+
+
 class ArrayBlocks:
     """Views of successive rows; nothing is copied.
 
@@ -43,6 +58,11 @@ class ArrayBlocks:
         First rows of the blocks; all of them by default.
     labels : Labels, Targets or Classes, optional
         What encoded ``y``.
+
+    Attributes
+    ----------
+    runs : Runs
+        Of a part, which rows of the table it holds.
     """
 
     def __init__(
@@ -58,6 +78,7 @@ class ArrayBlocks:
         self._X, self._y = X, y
         self._block_rows = block_rows or default_block_rows(X.shape[1])
         self._starts = starts or range(0, X.shape[0], self._block_rows)
+        self.runs = Runs(self._block_rows, self._starts)
 
     @property
     def n_features(self) -> int:
@@ -83,7 +104,9 @@ class ArrayBlocks:
         runs = [slice(start, start + run) for start in starts]
         X = np.concatenate([self._X[rows] for rows in runs])
         y = np.concatenate([self._y[rows] for rows in runs])
-        return ArrayBlocks(X, y), share
+        part = ArrayBlocks(X, y)
+        part.runs = Runs(run, starts)
+        return part, share
 
 
 def part_starts(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from skdp._typing import FloatArray, MatrixLike
-from skdp.rows._array import default_block_rows, part_starts
+from skdp.rows._array import Runs, default_block_rows, part_starts
 from skdp.rows._encoder import Encoder
 
 __all__ = ["FrameBlocks"]
@@ -28,6 +28,11 @@ class FrameBlocks:
         First rows of the blocks; all of them by default.
     labels : Labels, Targets or Classes, optional
         What encoded ``y``.
+
+    Attributes
+    ----------
+    runs : Runs
+        Of a part, which rows of the table it holds.
     """
 
     def __init__(
@@ -44,6 +49,7 @@ class FrameBlocks:
         rows = block_rows or _BLOCK_FACTOR * default_block_rows(X.shape[1])
         self._block_rows = rows
         self._starts = starts or range(0, X.shape[0], rows)
+        self.runs = Runs(self._block_rows, self._starts)
 
     @property
     def n_features(self) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from skdp._typing import FloatArray, MatrixLike
-from skdp.rows._array import BLOCK_ELEMENTS, part_starts
+from skdp.rows._array import BLOCK_ELEMENTS, Runs, part_starts
 from skdp.rows._encoder import Encoder
 
 __all__ = ["SparseBlocks"]
@@ -27,6 +27,11 @@ class SparseBlocks:
         First rows of the blocks; all of them by default.
     labels : Labels, Targets or Classes, optional
         What encoded ``y``.
+
+    Attributes
+    ----------
+    runs : Runs
+        Of a part, which rows of the table it holds.
     """
 
     def __init__(
@@ -49,6 +54,7 @@ class SparseBlocks:
         filled = max(1, self._X.nnz // max(1, n))
         self._block_rows = block_rows or min(_MAX_ROWS, 1 + BLOCK_ELEMENTS // filled)
         self._starts = starts or range(0, n, self._block_rows)
+        self.runs = Runs(self._block_rows, self._starts)
 
     @property
     def n_features(self) -> int:

@@ -53,31 +53,40 @@ class Table:
         self._far: dict[int, Clipping] = {}
         self._weigh: Weigh | None = None
         self._weights: list[FloatArray] = []
+        #: what the whole knows about the rows of a part
+        self._known_factors: FloatArray | None = None
+        self._known_weights: FloatArray | None = None
+        self._seen_whole = False
 
     def __iter__(self) -> Iterator[tuple[MatrixLike, FloatArray, FloatArray]]:
         """Yield raw rows in float64, their labels, and their factors."""
         for index, (raw, y) in enumerate(self._blocks):
             x = raw if sp.issparse(raw) else np.asarray(raw, dtype=np.float64)
             if index == len(self._factors):
-                self._clip(x)
+                known = _next(self._factors, self._known_factors, y.size)
+                self._factors.append(self._clip(x) if known is None else known)
             if index in self._far:
                 x = self._far[index].nearer(x)
+            factors = self._factors[index]
             if self._weigh is not None and index == len(self._weights):
-                self._weights.append(self._weigh(x, self._factors[index]))
-            yield x, y, self._factors[index]
+                known = _next(self._weights, self._known_weights, y.size)
+                weights = self._weigh(x, factors) if known is None else known
+                self._weights.append(weights)
+            yield x, y, factors
+        self._seen_whole = True
 
-    def _clip(self, x: MatrixLike) -> None:
-        """Compute and keep the factors of the next block."""
+    def _clip(self, x: MatrixLike) -> FloatArray:
+        """Return the factors of the next block; keep what else is known of it."""
         clipping = self._ball.clipping(x)
         if clipping.exponents is not None:
             self._far[len(self._factors)] = clipping
         factors = clipping.factors
         factors /= self.unit
-        self._factors.append(factors)
         if self._keep_norms:
             norms = clipping.norms
             norms *= factors
             self._norms.append(norms)
+        return factors
 
     def squared_norms(self, index: int, x: MatrixLike) -> FloatArray:
         """Return the squared norms of the clipped rows of block ``index``, in units."""
@@ -93,6 +102,7 @@ class Table:
         """
         weighted = copy.copy(self)
         weighted._weigh, weighted._weights = weigh, []
+        weighted._known_weights = None
         return weighted
 
     def apply_weights(self, index: int, *values: FloatArray) -> None:
@@ -118,4 +128,20 @@ class Table:
         table = Table(blocks, self._ball)
         if self._weigh is not None:
             table = table.weighted_by(self._weigh)
+        runs = getattr(blocks, "runs", None)
+        if runs is not None and self._seen_whole and not self._far:
+            # a row has the same factor and weight in either
+            table._known_factors = runs.take(np.concatenate(self._factors))
+            if len(self._weights) == len(self._factors):
+                table._known_weights = runs.take(np.concatenate(self._weights))
         return table, share
+
+
+def _next(
+    held: list[FloatArray], known: FloatArray | None, n_rows: int
+) -> FloatArray | None:
+    """Return what is known about the next rows after those held; None for nothing."""
+    if known is None:
+        return None
+    start = sum(values.size for values in held)
+    return known[start : start + n_rows]
