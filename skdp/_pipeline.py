@@ -24,6 +24,7 @@ from skdp.accounting import (
 from skdp.accounting._spent import GRADES, LEVELS
 from skdp.exceptions import PrivacyLeakWarning
 from skdp.pdp import PublishedReport
+from skdp.pdp._report_of import report_of
 from skdp.preprocessing._containers import CONTAINERS, judge_container, parts_of
 from skdp.preprocessing._data_independent import (
     FREE,
@@ -212,13 +213,7 @@ def published_report(estimator: Any) -> PublishedReport:
     while type(estimator) is Pipeline:
         steps += estimator.steps[:-1]
         estimator = estimator.steps[-1][1]
-    report = getattr(estimator, "report_", None)
-    if not isinstance(report, PublishedReport):
-        raise TypeError(
-            f"the last step publishes no report, got {type(estimator).__name__}. "
-            "Allowed: an estimator with an attribute report_, such as "
-            "ObjPertLogisticRegression. Ask other private estimators for pdp_loss."
-        )
+    report = report_of(estimator)
     folded = fold(steps)
     changes: dict[str, Any] = dict(folded.columns)
     if folded.names is not None:

@@ -20,6 +20,7 @@ from skdp.inspection._style import tidy
 from skdp.pdp import PublishedReport
 from skdp.pdp._levels import Of
 from skdp.pdp._published import Kind
+from skdp.pdp._report_of import report_of
 from skdp.pdp._terms import margin_terms
 
 __all__ = ["PdpLossDisplay"]
@@ -235,16 +236,8 @@ class PdpLossDisplay:
             If the estimator is not fitted.
         """
         check_is_fitted(estimator)
-        report = getattr(estimator, "report_", None)
-        if not isinstance(report, PublishedReport):
-            raise TypeError(
-                f"the estimator publishes no report, got {type(estimator).__name__}. "
-                "Allowed: a fitted estimator with an attribute report_, such as "
-                "ObjPertLogisticRegression. For a pipeline pass "
-                "skdp.published_report(pipeline) to from_report."
-            )
         return cls.from_report(
-            report,
+            report_of(estimator),
             X,
             y,
             kind=kind,

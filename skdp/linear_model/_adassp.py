@@ -284,7 +284,7 @@ class AdaSSPRegressor(RegressorMixin, PrivateEstimatorMixin, BaseEstimator):
         return margins(values, self.coef_, float(self.intercept_))
 
     def pdp_loss(
-        self, X: MatrixLike, y: MatrixLike = None, *, rho: float = 1e-6
+        self, X: MatrixLike, y: MatrixLike = None, *, rho: float | None = None
     ) -> FloatArray:
         """Bound what this release cost each person, from her own row alone.
 
@@ -298,9 +298,9 @@ class AdaSSPRegressor(RegressorMixin, PrivateEstimatorMixin, BaseEstimator):
             ``pdp_loss((x, y))``.
         y : array-like of shape (n_samples,)
             Their targets.
-        rho : float, default=1e-6
+        rho : float, default=None
             Probability, over the noise of the fit, that the bound fails for one row
-            fixed beforehand; from 1e-300, below 1.
+            fixed beforehand; from 1e-300, below 1. None is 1e-6.
 
         Returns
         -------
@@ -316,7 +316,7 @@ class AdaSSPRegressor(RegressorMixin, PrivateEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         if y is None:
             X, y = one_person(X)
-        rho = check_rho(rho)
+        rho = check_rho(1e-6 if rho is None else rho)
         return moments_loss(self.mechanism_, self._query_rows(X, y), rho=rho)
 
     def _query_rows(self, X: MatrixLike, y: MatrixLike) -> PrivateRows:

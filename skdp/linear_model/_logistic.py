@@ -51,8 +51,9 @@ class ObjPertLogisticRegression(ProbabilityPredictions):
     classes : list of two or more labels, default=None
         The public label set, as it stands in ``y`` (``[0, 1]`` inside meta-estimators
         that encode labels). None reads it from ``y``, warns, and records the
-        assumption. Rows whose label is not in it get weight zero; NaN in y is an
-        error.
+        assumption. Rows whose label is not in it get weight zero, all of them where
+        labels and classes are of different kinds in a list or an array of objects;
+        NaN in y is an error.
     alpha : float or "auto", default="auto"
         Ridge on the *sum* of the losses (``1 / C`` in scikit-learn). The value used,
         ``alpha_``, is never below the floor that the guarantee needs; ``"auto"`` is

@@ -110,12 +110,32 @@ def in_private_metric(
     *,
     scale: Literal["auto", "loss"] = "loss",
 ) -> PreconditionedObjectivePerturbation:
-    """Return the mechanism that learns its metric first."""
-    return PreconditionedObjectivePerturbation.calibrate(
-        cast(ApproximateDP, settings.target),
-        loss=cast(LogisticLoss | LogCoshLoss, loss),
-        radius=settings.ball.radius,
-        n_coefficients=n_coefficients,
-        alpha=settings.alpha,
-        scale=scale,
-    )
+    """Return the mechanism that learns its metric first.
+
+    Raises
+    ------
+    ValueError
+        If there are too many coefficients, or the noise is too large to compute with.
+    """
+    if n_coefficients > _MOST:
+        raise ValueError(
+            f"metric='private' does not go with {n_coefficients} coefficients, "
+            f"intercept included. Allowed: at most {_MOST}. Use fewer columns, or "
+            "metric='identity'."
+        )
+    try:
+        return PreconditionedObjectivePerturbation.calibrate(
+            cast(ApproximateDP, settings.target),
+            loss=cast(LogisticLoss | LogCoshLoss, loss),
+            radius=settings.ball.radius,
+            n_coefficients=n_coefficients,
+            alpha=settings.alpha,
+            scale=scale,
+        )
+    except ValueError as error:
+        epsilon = settings.target.epsilon_bound
+        raise ValueError(
+            f"metric='private' does not go with epsilon={epsilon:g} and "
+            f"delta={settings.delta:g}: its noise could not be computed with. Allowed: "
+            "larger ones. Change them, or use metric='identity'."
+        ) from error

@@ -158,7 +158,7 @@ class ObjectiveEstimator(PrivateEstimatorMixin, BaseEstimator):
         return margins(dense(features(self, X, reset=False)), coef, intercept)
 
     def pdp_loss(
-        self, X: MatrixLike, y: MatrixLike = None, *, rho: float = 1e-6
+        self, X: MatrixLike, y: MatrixLike = None, *, rho: float | None = None
     ) -> FloatArray:
         """Bound what this release cost each person, from her own row alone.
 
@@ -172,10 +172,10 @@ class ObjectiveEstimator(PrivateEstimatorMixin, BaseEstimator):
             ``pdp_loss((x, y))``.
         y : array-like of shape (n_samples,)
             Their labels or targets.
-        rho : float, default=1e-6
+        rho : float, default=None
             Probability, over the noise of the fit, that the bound fails for one row
-            fixed beforehand; from 1e-300, below 1. Pure fits (delta = 0) do not use it:
-            their bound fails with probability below 1e-12.
+            fixed beforehand; from 1e-300, below 1. None is 1e-6. Pure fits (delta = 0)
+            do not use it: their bound fails with probability below 1e-12.
 
         Returns
         -------
@@ -190,7 +190,7 @@ class ObjectiveEstimator(PrivateEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         if y is None:
             X, y = one_person(X)
-        return self._row_loss(X, y, check_rho(rho))
+        return self._row_loss(X, y, check_rho(1e-6 if rho is None else rho))
 
     def _row_loss(self, X: MatrixLike, y: MatrixLike, rho: float) -> FloatArray:
         """Bound the absolute loss of each row by all that was released."""

@@ -66,9 +66,13 @@ def calibrated(
             alpha=settings.alpha,
         )
     if is_private(problem.metric, n_coefficients):
-        return in_private_metric(
-            settings, n_coefficients, problem.loss, scale=problem.scale
-        )
+        try:
+            return in_private_metric(
+                settings, n_coefficients, problem.loss, scale=problem.scale
+            )
+        except ValueError:  # for reasons that are public
+            if problem.metric == "private":
+                raise
     if problem.level != DATA_INDEPENDENT:
         return with_report(settings, n_coefficients, problem.level)
     return ObjectivePerturbation.calibrate(

@@ -79,14 +79,29 @@ def _does_not_go_with(level: object, got: str, allowed: str) -> ValueError:
 def with_report(
     settings: LinearSettings, n_coefficients: int, level: str
 ) -> ReportedObjectivePerturbation:
-    """Return the mechanism that releases coefficients and what the level asks for."""
-    return ReportedObjectivePerturbation.calibrate(
-        cast(ApproximateDP, settings.target),
-        radius=settings.ball.radius,
-        n_coefficients=n_coefficients,
-        alpha=settings.alpha,
-        level=cast(Literal["hessian", "gradient"], level),
-    )
+    """Return the mechanism that releases coefficients and what the level asks for.
+
+    Raises
+    ------
+    ValueError
+        If the ridge or the noise is too large to compute with.
+    """
+    try:
+        return ReportedObjectivePerturbation.calibrate(
+            cast(ApproximateDP, settings.target),
+            radius=settings.ball.radius,
+            n_coefficients=n_coefficients,
+            alpha=settings.alpha,
+            level=cast(Literal["hessian", "gradient"], level),
+        )
+    except ValueError as error:
+        epsilon = settings.target.epsilon_bound
+        raise ValueError(
+            f"pdp_report={level!r} does not go with epsilon={epsilon:g}, "
+            f"delta={settings.delta:g} and alpha={settings.alpha!r}: a Hessian would "
+            "be lost in the ridge, or cost all of epsilon. Allowed: larger ones, and a "
+            "smaller ridge. Change that, or use pdp_report='data-independent'."
+        ) from error
 
 
 def objective_mechanism(mechanism: Reporting) -> ObjectivePerturbation:

@@ -69,7 +69,7 @@ class ObjPertRegressor(RegressorMixin, ObjectiveEstimator):
     adjacency : {"add-remove", "replace-one"}, default="add-remove"
         Neighbouring relation of the guarantee.
     metric : {"auto", "private", "identity"}, default="auto"
-        "private" spends an eighth of the budget on noisy second moments of the rows and
+        "private" spends a seventh of the budget on noisy second moments of the rows and
         a centre, then fits in the metric they give: smaller errors where columns are
         correlated or of unequal size. It needs ``delta > 0``, add-remove,
         ``loss="log-cosh"``, ``alpha="auto"`` and
@@ -113,7 +113,8 @@ class ObjPertRegressor(RegressorMixin, ObjectiveEstimator):
         column last; released. None with the identity metric, as the next three.
     center_ : ndarray of shape (n_coefficients,)
         Coefficients from the noisy gradient at zero, around which the objective is
-        penalised, in the coordinates of ``theta_``; released.
+        penalised, in the coordinates of ``theta_``; released. Zero where by the noisy
+        sums they explain nothing.
     budget_ : tuple of BudgetPart
         A row for each release: ``name``, ``mu``, and ``share`` of the squared size.
     release_ : PreconditionedRelease

@@ -31,6 +31,10 @@ __all__ = [
 ]
 
 
+#: The least constant of an intercept that is not left out, and the largest ridge.
+_LEAST_CONSTANT, _MOST_RIDGE = 1e-100, 1e220
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Ranges within which a mechanism computes well, and what ``alpha="auto"`` is.
@@ -50,8 +54,8 @@ class Limits:
 OBJECTIVE_LIMITS = Limits(
     data_norm=(1e-100, 1e100),
     intercept_scaling=(0.0, math.inf),
-    alpha=(0.0, 1e150),
-    alpha_power=0,
+    alpha=(0.0, 1e100),
+    alpha_power=2,
     alpha_remedy="Use 'auto' for the smallest ridge that keeps the noise at its "
     "minimum.",
 )
@@ -151,12 +155,12 @@ def read_ball(estimator: Any, limits: Limits) -> L2Ball:
 def _intercept_scaling(scaling: object, data_norm: float, limits: Limits) -> float:
     if is_auto(scaling):
         # half the norm: 12 % more noise for an intercept shrunk no more than need be
-        return data_norm / 2
+        return max(data_norm / 2, _LEAST_CONSTANT)
     least, most = (times * data_norm for times in limits.intercept_scaling)
     return check_positive(
         "intercept_scaling",
         scaling,
-        minimum=max(least, 1e-100),
+        minimum=max(least, _LEAST_CONSTANT),
         maximum=min(most, 1e100),
         remedy="Use 'auto' for half of data_norm.",
         or_auto=True,
@@ -167,7 +171,7 @@ def _alpha(alpha: object, data_norm: float, limits: Limits) -> float | Literal["
     if isinstance(alpha, str) and alpha == "auto":
         return "auto"
     unit = data_norm**limits.alpha_power
-    least, most = (times * unit for times in limits.alpha)
+    least, most = (min(times * unit, _MOST_RIDGE) for times in limits.alpha)
     allowed = f"'auto' or a number from {least:g} to {most:g}"
     if limits.alpha_power:
         allowed += f" with data_norm={data_norm:g}, a multiple of its square"

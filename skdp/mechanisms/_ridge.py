@@ -43,6 +43,8 @@ _STAYING_FLOOR = 2.0
 _STAYING_AUTO = 10.0
 #: Share of a pure epsilon that pays for the smoothing step.
 _PURE_SHARE = 0.01
+#: Largest curvature over the ridge of which a logarithm of one less it is taken.
+_BELOW_ONE = 1.0 - 2.0**-40
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,8 @@ def _curvatures(
         return plan.curvature_limit / steepness, plan.curvature_auto / steepness
     shares = (plan.curvature_limit / part for part in (_STAYING_FLOOR, _STAYING_AUTO))
     if conservative:
-        shares = (-math.expm1(-share) for share in shares)
+        # below 1, where the published bound ends
+        shares = (min(-math.expm1(-share), _BELOW_ONE) for share in shares)
     limit, auto = (share / loss.bend for share in shares)
     return limit, auto
 

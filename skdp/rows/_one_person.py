@@ -26,6 +26,8 @@ def one_person(person: Any) -> tuple[MatrixLike, Any]:
         import pandas as pd
 
         x = pd.Series(x)
+    if hasattr(x, "toarray"):
+        x = x.toarray()
     if hasattr(x, "to_frame"):
         x = x.to_frame().T.infer_objects()
     elif not hasattr(x, "iloc"):

@@ -854,7 +854,6 @@ CHOICES = {
 #: The only value that a private metric has a proof for.
 FIXED = {
     "adjacency": "add-remove",
-    "alpha": "auto",
     "conservative": False,
     "loss": "log-cosh",
     "pdp_report": "data-independent",
