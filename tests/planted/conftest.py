@@ -1,6 +1,7 @@
-"""Let the tests of this folder import their own helpers."""
+"""Let the tests of this folder import their own helpers, and those of mechanisms."""
 
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+HERE = pathlib.Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "mechanisms")]

@@ -6,6 +6,8 @@ A check that cannot fail proves nothing, so each is paired with the bugs it must
 import gibbs_bugs  # noqa: F401  (registers)
 import gibbs_checks
 import planted_bugs  # noqa: F401  (registers)
+import preconditioned_bugs  # noqa: F401  (registers)
+import preconditioned_checks
 import privacy_checks
 import pytest
 import report_bugs  # noqa: F401  (registers)
@@ -19,6 +21,7 @@ CHECKS = (
     | gibbs_checks.CHECKS
     | statistic_checks.CHECKS
     | report_checks.CHECKS
+    | preconditioned_checks.CHECKS
 )
 
 
