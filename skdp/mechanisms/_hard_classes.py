@@ -19,18 +19,14 @@ def hard_class_pairs(
     radius: float, n_coefficients: int, n_classes: int, adjacency: Adjacency
 ) -> Iterator[AdjacentPair[PrivateRows]]:
     """Yield each base table with one more row, beside the table without or another."""
-    extras = {"one end": (1.0, 0), "half way": (0.5, 0)}
-    for base_name, base in _base_tables(n_classes).items():
-        for name, row in extras.items():
-            other = base
-            if adjacency is Adjacency.REPLACE_ONE:
-                # at the other end, where its own class is as unlikely
-                other = [*base, (-row[0], 1)]
-            yield AdjacentPair(
-                f"{base_name}, {name}",
-                _rows([*base, row], radius, n_coefficients, n_classes),
-                _rows(other, radius, n_coefficients, n_classes),
-            )
+    for name, base in _base_tables(n_classes).items():
+        other = base
+        if adjacency is Adjacency.REPLACE_ONE:
+            # at the other end, where its own class is as unlikely
+            other = [*base, (-1.0, 1)]
+        tables = [*base, (1.0, 0)], other
+        left, right = (_rows(t, radius, n_coefficients, n_classes) for t in tables)
+        yield AdjacentPair(name, left, right)
 
 
 def _rows(
@@ -46,17 +42,16 @@ def _rows(
 def _base_tables(n_classes: int) -> dict[str, list[Row]]:
     """Return named tables of rows that leave an extra row of class 0 at a loss.
 
-    Of one other class, of all of them (they compete for the row's curvature), with its
-    own class balanced, with its own class, and at the centre.
+    Rows of one other class beside it; of all others, which then compete for its
+    curvature; and of its own class at the other end, which drive it to the class that
+    the noise prefers.
     """
+    against = (1.0, n_classes - 1)
     others = [(1.0, k) for k in range(1, n_classes)]
-    own, against = (1.0, 0), (1.0, n_classes - 1)
     return {
         "empty": [],
         "ten against": [against] * 10,
         "hundred against": [against] * 100,
         "ten of each other": others * 10,
-        "ten balanced": [own, *others] * 10,
-        "ten agreeing": [own] * 10,
-        "zero rows": [(0.0, 0)] * 3,
+        "ten opposite": [(-1.0, 0)] * 10,
     }
