@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from skdp.linear_model import ObjPertLogisticRegression
+from skdp.linear_model import ObjPertLinearSVC, ObjPertLogisticRegression
 from skdp.rows import L2Ball, Labels, PrivateRows, as_row_blocks
 
 STRANGERS = ["?", 0.5, None, b"x", (1, 2), "nan", 7, True, np.float32(0.25)]
@@ -150,7 +150,7 @@ def test_no_error_quotes_a_value(X, y, classes):
 )
 def test_labels_that_are_no_classes_are_not_quoted(y):
     with pytest.raises(ValueError, match=r"binary|label type") as caught:
-        ObjPertLogisticRegression().fit(np.ones((4, 1)), y)
+        ObjPertLinearSVC().fit(np.ones((4, 1)), y)
     assert SECRET not in "".join(traceback.format_exception(caught.value, limit=0))
 
 
