@@ -30,7 +30,6 @@ from sklearn.linear_model import LogisticRegression
 
 from skdp.exceptions import NotForReleaseWarning
 
-EPSILON = 1.0
 MINORITY, N_GENERATED, N_COLUMNS = 0.05, 10_000, 20
 MODELS = ("private", "identity", "weights alone")
 SHOWN = ("none", "private", "identity")
@@ -111,12 +110,10 @@ def weights(model, X):
     return geometry.weights(np.linalg.norm(X @ geometry.transform, axis=1))
 
 
-def fitted(train, seed):
+def fitted(train, seed, epsilon):
     """Return the models to compare, and the weights in the private metric."""
-    private = CLASSIFIER(epsilon=EPSILON, delta=DELTA, random_state=seed)
-    identity = CLASSIFIER(
-        epsilon=EPSILON, delta=DELTA, random_state=seed, metric="identity"
-    )
+    noisy = partial(CLASSIFIER, epsilon=epsilon, delta=DELTA, random_state=seed)
+    private, identity = noisy(metric="private"), noisy(metric="identity")
     exact = partial(
         LogisticRegression, C=100.0, fit_intercept=False, solver="newton-cholesky"
     )
@@ -129,10 +126,10 @@ def fitted(train, seed):
     return dict(zip(MODELS, models, strict=True)) | {"none": none}, found
 
 
-def run_split(name, seed):
+def run_split(name, seed, epsilon):
     """Return one record a group."""
     train, test, groups = SPLITS[name](seed)
-    models, found = fitted(train, seed)
+    models, found = fitted(train, seed, epsilon)
     losses, errors = {}, {}
     for label, model in models.items():
         margins = test.y * (test.X @ model.coef_.ravel())
@@ -148,10 +145,10 @@ def run_split(name, seed):
     return records
 
 
-def run(tables, seeds):
+def run(tables, seeds, epsilon):
     """Run all splits; return a frame with one row a group and split."""
     pairs = [(name, seed) for name in tables for seed in seeds]
-    return pd.DataFrame([r for pair in pairs for r in run_split(*pair)])
+    return pd.DataFrame([r for pair in pairs for r in run_split(*pair, epsilon)])
 
 
 def report(cells):
@@ -179,12 +176,13 @@ def main(arguments=None):
     available = [t for t in SPLITS if os.environ.get("SKDP_DATA") or t not in REAL]
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tables", nargs="+", choices=available, default=available)
+    parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--first-seed", type=int, default=20)
     parser.add_argument("--seeds", type=int, default=10, help="number of splits")
     options = parser.parse_args(arguments)
     seeds = range(options.first_seed, options.first_seed + options.seeds)
-    lines = report(run(options.tables, seeds))
-    print(f"epsilon = {EPSILON:g}; what is added is in thousandths of a nat.\n")
+    lines = report(run(options.tables, seeds, options.epsilon))
+    print(f"epsilon = {options.epsilon:g}; what is added is in thousandths of a nat.\n")
     print("\n".join(lines))
     return 0
 

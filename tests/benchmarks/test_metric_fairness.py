@@ -8,7 +8,7 @@ import pytest
 
 def test_weights_are_those_of_the_fit():
     train, minority = bench.generated_rows(np.random.default_rng(0), 2000, 1)
-    models, found = bench.fitted(train, 0)
+    models, found = bench.fitted(train, 0, 1.0)
     geometry = models["private"].release_.geometry
     norms = np.linalg.norm(train.X @ geometry.transform, axis=1)
     assert (found <= 1.0).all()

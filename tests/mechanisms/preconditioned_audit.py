@@ -126,15 +126,16 @@ def plain_stages(mechanism, task, epsilon, X, y, release):
 def stage_gaps(mechanism, task, epsilon, X, y, seed=0):
     """Yield part, distance of its noise from that of the plain law, and its room.
 
-    Sums that are computed have the room that their lattice steps hide, and a minimiser
-    that of twice the tolerance of its gradient.
+    The room is what lattice steps hide; for a gradient at a minimiser, by the ridge.
     """
     with recorded_draws() as drawn, without_lattice():
         release = mechanism.release(data_of(task, X, y), as_random_source(seed)).output
     assert (release.metric == release.metric.T).all()
     stages = plain_stages(mechanism, task, epsilon, X, y, release)
+    kappa = mechanism.curvature
     for part, stage, noise in zip(mechanism.parts, stages, drawn, strict=True):
-        room = 2e-8 if part in mechanism.phases else part.step.error
+        # the ridge is at least 1 / kappa
+        room = part.step.error / (kappa if part in mechanism.phases else 1.0)
         yield part, float(np.linalg.norm(stage.noise - noise)), room
 
 

@@ -294,7 +294,7 @@ def test_undeclared_rows_are_no_part_of_any_release(draws):
     ).output
     np.testing.assert_array_equal(with_them.metric, without.metric)
     np.testing.assert_allclose(
-        with_them.coefficients, without.coefficients, rtol=0, atol=1e-3
+        with_them.coefficients, without.coefficients, rtol=0, atol=1e-6
     )
 
 
