@@ -85,18 +85,15 @@ class SoftmaxLoss:
 
     def probabilities(self, t: FloatArray) -> FloatArray:
         """Return p, shape (n, K)."""
-        p: FloatArray = t - t.max(axis=1, keepdims=True)
-        np.exp(p, out=p)
-        p /= p.sum(axis=1, keepdims=True)
-        return p
+        p = _powers(t)
+        p /= p.sum(axis=0)
+        return p.T
 
-    def _weighed(self, y: FloatArray, t: FloatArray) -> tuple[FloatArray, IntArray]:
-        """Return p, 0 for rows of weight zero, and the class numbers."""
-        label, counts = self._classes(y)
-        p = self.probabilities(t)
-        if not counts.all():
-            p[~counts] = 0.0
-        return p, label
+    def _weighed(self, y: FloatArray, t: FloatArray) -> FloatArray:
+        """Return p, each class in one piece, and 0 for rows of weight zero."""
+        p = _powers(t)
+        p *= self._classes(y)[1] / p.sum(axis=0)
+        return p
 
     def _classes(self, y: FloatArray) -> tuple[IntArray, BoolArray]:
         """Return class numbers, 0 for what is none, and which rows have weight."""
@@ -118,34 +115,49 @@ class SoftmaxLoss:
 
     def gradient(self, y: FloatArray, t: FloatArray) -> FloatArray:
         """Return ``p - e_y``, shape (n, K)."""
-        out, label = self._weighed(y, t)
-        rows = np.arange(len(label))
+        label, counts = self._classes(y)
+        out = _powers(t)
+        flat = out.ravel()
+        at = label * len(label) + np.arange(len(label))
+        own = flat[at]
         # minus the sum of the others loses nothing where p_y is nearly 1
-        out[rows, label] = 0.0
-        out[rows, label] = -out.sum(axis=1)
-        return out
+        flat[at] = 0.0
+        others = out.sum(axis=0)
+        flat[at] = -others
+        out *= counts / (own + others)
+        return out.T
 
     def hessian(self, y: FloatArray, t: FloatArray) -> FloatArray:
         """Return ``diag(p) - pp'``, shape (n, K, K)."""
-        p, _ = self._weighed(y, t)
-        out: FloatArray = -p[:, :, None] * p[:, None, :]
+        p = self._weighed(y, t)
+        out = -p * p[:, None]
         diagonal = np.arange(self.n_classes)
         # p_k (1 - p_k) as minus the sum of its row: the rows then sum to zero
-        out[:, diagonal, diagonal] = 0.0
-        out[:, diagonal, diagonal] = -out.sum(axis=2)
-        return out
+        out[diagonal, diagonal] = 0.0
+        out[diagonal, diagonal] = -out.sum(axis=1)
+        return out.transpose(2, 0, 1)
 
     def hessian_product(
         self, y: FloatArray, t: FloatArray, v: FloatArray
     ) -> FloatArray:
         """Return ``p * v - p (p . v)`` for each row, shape (n, K)."""
-        p, _ = self._weighed(y, t)
-        mean = np.einsum("ik,ik->i", p, v)
-        out: FloatArray = p * (v - mean[:, None])
-        return out
+        p = self._weighed(y, t)
+        out: FloatArray = p * v.T
+        out -= p * out.sum(axis=0)
+        return out.T
 
     def constants(self, data_norm: float) -> LossConstants:
         """Return sqrt(2) R and R^2 / 2, in the Euclidean norm of all coefficients."""
         return LossConstants(
             lipschitz=math.sqrt(2.0) * data_norm, smoothness=data_norm**2 / 2
         )
+
+
+def _powers(t: FloatArray) -> FloatArray:
+    """Return exponentials of margins over the largest one's, each class in one piece.
+
+    Classes are few and rows many: loops along the rows are the long ones.
+    """
+    out = np.subtract(t.T, t.max(axis=1), order="C")
+    np.exp(out, out=out)
+    return out

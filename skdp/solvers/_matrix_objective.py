@@ -13,40 +13,22 @@ alpha  ridge on the sum of losses                            -> ``alpha``
 B      linear term, the noise of objective perturbation      -> ``linear``
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from skdp._typing import FloatArray
 from skdp.losses import MatrixLoss
 from skdp.rows import Classes, PrivateRows
-from skdp.solvers._curvature import CurvatureModel
 from skdp.solvers._matrix_passes import (
     matrix_gradient,
-    matrix_gradient_curvature,
     matrix_gradient_hessian,
     matrix_margins,
 )
+from skdp.solvers._matrix_problem import MatrixProblem
 from skdp.solvers._minimise import Solution, certified_descent
-from skdp.solvers._model import Model, QuadraticModel
-from skdp.solvers._problem import Ridged
 from skdp.solvers._sums import PairwiseSum
 from skdp.solvers._table import Table
 
 __all__ = ["MatrixObjective"]
-
-#: Above this many coefficients a Hessian costs too much time and memory (18 MB).
-_MAX_COEFFICIENTS = 1500
-#: Shares of the rows on which a start is found: smaller ones, as Hessians cost more.
-_PARTS = (0.02, 0.1)
-#: A gradient takes four products a coefficient and row, and about forty for each
-#: margin; a Hessian two for each pair of coefficients. Measured at 10 to 100 columns.
-_MARGIN_COST = 40.0
-#: A row tells about K - 1 coefficients of a column; parts hold so many rows for each
-#: coefficient.
-_ROWS_A_COEFFICIENT = 2
-#: Four roundings of float64.
-_EPS = 4.0 * float(np.finfo(np.float64).eps)
 
 
 class MatrixObjective:
@@ -159,81 +141,12 @@ class MatrixObjective:
             As of :func:`minimise`, at a distance of at most ``gradient_tol / alpha``.
         """
         unit = self.table.unit
-        problem = _MatrixProblem(
+        problem = MatrixProblem(
             self.table, self.loss, self.alpha / unit**2, self.linear / unit
         )
         descent = certified_descent(problem, gradient_tol / unit)
         return Solution(
             descent.best_theta / unit, descent.best_norm * unit, problem.n_passes
-        )
-
-
-@dataclass(slots=True)
-class _MatrixProblem(Ridged):
-    """The objective over a table or a part of it, in the units of the solver."""
-
-    table: Table
-    loss: MatrixLoss
-    alpha: float
-    linear: FloatArray
-    share: float = 1.0
-    n_passes: int = 0
-
-    def gradient(self, theta: FloatArray) -> FloatArray:
-        """Return the gradient at ``theta``."""
-        self.n_passes += 1
-        data = matrix_gradient(self.table, self.loss, self._matrix(theta))
-        return self._regularise(data.ravel(), theta)
-
-    def gradient_model(self, theta: FloatArray) -> tuple[FloatArray, Model]:
-        """Return gradient and a fresh model at ``theta``."""
-        self.n_passes += 1
-        point = (self.table, self.loss, self._matrix(theta))
-        model: Model
-        if self.matrix_free:
-            data, curvature = matrix_gradient_curvature(*point)
-            model = CurvatureModel(curvature, self.alpha, self.share)
-        else:
-            data, hessian = matrix_gradient_hessian(*point)
-            hessian /= self.share
-            hessian[np.diag_indices_from(hessian)] += self.alpha
-            model = QuadraticModel(hessian, self.alpha)
-        return self._regularise(data.ravel(), theta), model
-
-    def _matrix(self, theta: FloatArray) -> FloatArray:
-        return theta.reshape(self.loss.n_classes, self.table.n_coefficients)
-
-    @property
-    def matrix_free(self) -> bool:
-        """Whether the Hessian is too large to be formed."""
-        return self.linear.size > _MAX_COEFFICIENTS
-
-    @property
-    def parts(self) -> tuple[float, ...]:
-        """Shares of the rows on which a start is found, each from the answer before."""
-        return _PARTS
-
-    @property
-    def hessian_cost(self) -> float:
-        """What a Hessian costs more than a gradient, in gradients."""
-        gradient = 4.0 * self.linear.size + _MARGIN_COST * self.loss.n_classes
-        return float(self.linear.size**2 / gradient)
-
-    def part(self, fraction: float) -> "_MatrixProblem | None":
-        """Return the problem of about ``fraction`` of the rows, where that is cheap."""
-        at_least = _ROWS_A_COEFFICIENT * self.linear.size
-        part = self.table.part(fraction, at_least)
-        if part is None:
-            return None
-        table, share = part
-        return _MatrixProblem(table, self.loss, self.alpha, self.linear, share)
-
-    def rounding(self, theta: FloatArray) -> float:
-        """Return a bound on the rounding of the gradient, whatever the rows."""
-        constants = self.loss.constants(self.table.radius)
-        bent = constants.smoothness * float(np.linalg.norm(theta)) * theta.size
-        return self.ridge_rounding(theta) + _EPS * self.table.n_rows_seen * (
-            constants.lipschitz + bent
         )
 
 

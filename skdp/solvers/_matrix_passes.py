@@ -4,13 +4,13 @@ Notation
 --------
 K, d   number of margins of a row, number of coefficients of each
 theta  coefficients, shape (K, d), the intercept's last in each row
-W      second derivative of one row's loss in its margins, shape (K, K)
 """
 
 import numpy as np
 
 from skdp._typing import FloatArray, MatrixLike
 from skdp.losses import MatrixLoss
+from skdp.solvers._matrix_hessian import HessianSum
 from skdp.solvers._sums import PairwiseSum
 from skdp.solvers._table import Table
 
@@ -20,13 +20,17 @@ __all__ = [
     "matrix_gradient_curvature",
     "matrix_gradient_hessian",
     "matrix_margins",
+    "rough_gradient",
 ]
 
 
 def matrix_margins(
-    x: MatrixLike, f: FloatArray, theta: FloatArray, constant: float
+    x: MatrixLike, f: FloatArray | None, theta: FloatArray, constant: float
 ) -> FloatArray:
-    """Return the margins of a block, shape (n, K), each margin's column contiguous."""
+    """Return the margins of a block, shape (n, K), each margin's column contiguous.
+
+    Without factors the rows are clipped already.
+    """
     d = x.shape[1]
     coef = theta[:, :d]
     t: FloatArray
@@ -34,25 +38,27 @@ def matrix_margins(
         t = coef @ x.T
     else:
         t = np.ascontiguousarray((x @ coef.T).T)
-    t *= f
+    if f is not None:
+        t *= f
     if constant:
         t += constant * theta[:, d:]
     return t.T
 
 
-def _pull_back(
-    x: MatrixLike, f: FloatArray, slopes: FloatArray, constant: float
+def pull_back(
+    x: MatrixLike, f: FloatArray | None, slopes: FloatArray, constant: float
 ) -> FloatArray:
-    """Return the sum of ``slope (f x, constant)'`` over a block, shape (K, d)."""
+    """Return the sum of ``slope (f x, constant)'`` over a block, shape (K, d).
+
+    ``slopes`` is overwritten.
+    """
     d = x.shape[1]
     out = np.empty((slopes.shape[1], d + (constant > 0.0)))
-    scaled = slopes * f[:, None]
-    if isinstance(x, np.ndarray):
-        np.matmul(scaled.T, x, out=out[:, :d])
-    else:
-        out[:, :d] = (x.T @ scaled).T
     if constant:
         out[:, d] = constant * slopes.sum(axis=0)
+    if f is not None:
+        slopes *= f[:, None]
+    out[:, :d] = slopes.T @ x if isinstance(x, np.ndarray) else (x.T @ slopes).T
     return out
 
 
@@ -61,49 +67,43 @@ def matrix_gradient(table: Table, loss: MatrixLoss, theta: FloatArray) -> FloatA
     total = PairwiseSum(np.zeros(theta.shape))
     for x, y, f in table:
         slopes = loss.gradient(y, matrix_margins(x, f, theta, table.constant))
-        total.add(_pull_back(x, f, slopes, table.constant))
+        total.add(pull_back(x, f, slopes, table.constant))
     return total.total()
 
 
-def matrix_gradient_hessian(
-    table: Table, loss: MatrixLoss, theta: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return gradient, shape (K, d), and Hessian, shape (Kd, Kd), of the sum."""
-    K, d = theta.shape
+def rough_gradient(table: Table, loss: MatrixLoss, theta: FloatArray) -> FloatArray:
+    """Return the gradient with all but its sums over blocks in single precision."""
     total = PairwiseSum(np.zeros(theta.shape))
-    hessian = np.zeros((K, d, K, d))
+    single = theta.astype(np.float32)
+    for x, y, f in table:
+        z = _single(x, f)
+        slopes = loss.gradient(y, matrix_margins(z, None, single, table.constant))
+        total.add(pull_back(z, None, slopes, table.constant))
+    return total.total()
+
+
+def _single(x: MatrixLike, f: FloatArray) -> MatrixLike:
+    """Return clipped rows in single precision, clipped before they are rounded."""
+    if not isinstance(x, np.ndarray):
+        return x.multiply(f[:, None]).tocsr().astype(np.float32)
+    out = np.empty(x.shape, np.float32)
+    return np.multiply(x, f[:, None], out=out, casting="same_kind")
+
+
+def matrix_gradient_hessian(
+    table: Table, loss: MatrixLoss, theta: FloatArray, precision: type = np.float64
+) -> tuple[FloatArray, FloatArray]:
+    """Return gradient, shape (K, d), and Hessian, shape (Kd, Kd), of the sum.
+
+    Of the Hessian alone the products may be less precise.
+    """
+    total = PairwiseSum(np.zeros(theta.shape))
+    hessian = HessianSum(*theta.shape, precision)
     for x, y, f in table:
         t = matrix_margins(x, f, theta, table.constant)
-        total.add(_pull_back(x, f, loss.gradient(y, t), table.constant))
-        _add_hessian(hessian, _fitted(x, f, table.constant), loss.hessian(y, t))
-    for k in range(K):
-        for m in range(k):
-            hessian[k, :, m] = hessian[m, :, k].T
-    return total.total(), hessian.reshape(K * d, K * d)
-
-
-def _fitted(x: MatrixLike, f: FloatArray, constant: float) -> FloatArray:
-    """Return the clipped rows of one block, with their constant."""
-    dense = x if isinstance(x, np.ndarray) else x.toarray()
-    out = np.empty((dense.shape[0], dense.shape[1] + (constant > 0.0)))
-    np.multiply(dense, f[:, None], out=out[:, : dense.shape[1]])
-    out[:, dense.shape[1] :] = constant
-    return out
-
-
-def _add_hessian(hessian: FloatArray, rows: FloatArray, weights: FloatArray) -> None:
-    """Add the sum of ``W x x x'`` over a block to the blocks on and above the diagonal.
-
-    One product of matrices a block row: the rows times all their weights from k on.
-    """
-    n, d = rows.shape
-    K = weights.shape[1]
-    buffer = np.empty(n * K * d)
-    for k in range(K):
-        wide = buffer[: n * (K - k) * d].reshape(n, K - k, d)
-        np.multiply(weights[:, k, k:, None], rows[:, None, :], out=wide)
-        product = rows.T @ wide.reshape(n, (K - k) * d)
-        hessian[k, :, k:] += product.reshape(d, K - k, d)
+        total.add(pull_back(x, f, loss.gradient(y, t), table.constant))
+        hessian.add(x, f, loss.hessian(y, t), table.constant)
+    return total.total(), hessian.total()
 
 
 class MatrixCurvature:
@@ -138,7 +138,7 @@ class MatrixCurvature:
         for (x, y, f), t in zip(self._table, self._margins, strict=True):
             along = matrix_margins(x, f, V, constant)
             bent = self._loss.hessian_product(y, t, along)
-            total.add(_pull_back(x, f, bent, constant))
+            total.add(pull_back(x, f, bent, constant))
         return total.total().ravel()
 
 
@@ -150,6 +150,6 @@ def matrix_gradient_curvature(
     curvature = MatrixCurvature(table, loss, theta)
     for x, y, f in table:
         t = matrix_margins(x, f, theta, table.constant)
-        total.add(_pull_back(x, f, loss.gradient(y, t), table.constant))
+        total.add(pull_back(x, f, loss.gradient(y, t), table.constant))
         curvature.add_block(x, y, f, t)
     return total.total(), curvature

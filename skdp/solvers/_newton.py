@@ -27,6 +27,8 @@ __all__ = ["Descent", "Differentiable", "warm_start"]
 _PART_STEPS = 10
 #: With a fresh model about this many passes remain.
 _FRESH_PASSES = 3.0
+#: A step on rough gradients that leaves more than this has met their rounding.
+_ROUGH_GAIN = 0.3
 #: Passes without progress after which a gradient within its rounding is the answer.
 _PATIENCE = 100
 #: Progress is a gradient smaller by this factor.
@@ -65,6 +67,10 @@ class Differentiable(Protocol):
 
     def part(self, fraction: float) -> "Differentiable | None":
         """Return the objective on about ``fraction`` of the rows, if that is cheap."""
+        ...
+
+    def rough(self) -> "Differentiable | None":
+        """Return the objective with cheap gradients of a few digits, if there are."""
         ...
 
     def ridge_rounding(self, theta: FloatArray) -> float:
@@ -173,7 +179,23 @@ def warm_start(
         part = problem.part(fraction)
         if part is not None:
             theta, model = _solve_part(part, theta, model)
+    rough = problem.rough()
+    if rough is not None and model is not None:
+        theta = _solve_rough(rough, theta, model)
+        problem.n_passes += rough.n_passes
     return theta, model
+
+
+def _solve_rough(rough: Differentiable, theta: FloatArray, model: Model) -> FloatArray:
+    """Return a point beyond which rough gradients do not lead; the model learns."""
+    descent = Descent(rough, theta, model)
+    while descent.norm > rough.rounding(descent.theta):
+        before = descent.norm
+        descent.step()
+        if not descent.norm <= _ROUGH_GAIN * before:
+            model.forget()
+            break
+    return descent.best_theta
 
 
 def _solve_part(

@@ -1,0 +1,90 @@
+"""The Hessian of a sum of losses of several margins, formed from packed halves.
+
+Notation
+--------
+K, d   number of margins of a row, number of coefficients of each
+W      second derivative of one row's loss in its margins, shape (K, K)
+P, D   entries on and above the diagonal of W and of ``x x'``
+
+The sum of the Kronecker products of W and ``x x'`` is a product of matrices: the halves
+of W, shape (P, n), times those of ``x x'``, shape (n, D). A quarter of the entries is
+formed, and each by long rows.
+"""
+
+import numpy as np
+
+from skdp._typing import FloatArray, IntArray, MatrixLike
+
+__all__ = ["HessianSum"]
+
+#: Rows multiplied together, and columns of ``x x'``: both halves stay in cache.
+_ROWS, _COLUMNS = 1024, 256
+
+
+class HessianSum:
+    """Adds Hessians of blocks of rows.
+
+    Parameters
+    ----------
+    n_margins, n_coefficients : int
+        K and d.
+    precision : type
+        Of the products, ``np.float64`` or ``np.float32``; sums of blocks are float64.
+    """
+
+    def __init__(
+        self, n_margins: int, n_coefficients: int, precision: type = np.float64
+    ) -> None:
+        self._K, self._d = n_margins, n_coefficients
+        self._upper = np.triu_indices(n_margins)
+        self._packed = np.zeros(
+            (len(self._upper[0]), n_coefficients * (n_coefficients + 1) // 2)
+        )
+        self._outer = np.empty((_COLUMNS + n_coefficients) * _ROWS, precision)
+
+    def add(
+        self, x: MatrixLike, f: FloatArray, weights: FloatArray, constant: float
+    ) -> None:
+        """Add the rows ``(f x, constant)`` with their W, shape (n, K, K)."""
+        halves = weights.transpose(1, 2, 0)[self._upper]
+        for start in range(0, len(f), _ROWS):
+            rows = slice(start, start + _ROWS)
+            self._add(self._fitted(x[rows], f[rows], constant), halves[:, rows])
+
+    def _fitted(self, x: MatrixLike, f: FloatArray, constant: float) -> FloatArray:
+        """Return the clipped rows with their constant, each column in one piece."""
+        dense = x if isinstance(x, np.ndarray) else x.toarray()
+        out = np.empty((self._d, len(f)), self._outer.dtype)
+        d = dense.shape[1]
+        np.multiply(dense.T, f, out=out[:d], casting="same_kind")
+        out[d:] = constant
+        return out
+
+    def _add(self, columns: FloatArray, halves: FloatArray) -> None:
+        """Add rows, of which the products of columns are formed a few at a time."""
+        halves = halves.astype(columns.dtype, copy=False)
+        outer = self._outer[: (_COLUMNS + self._d) * columns.shape[1]]
+        outer = outer.reshape(-1, columns.shape[1])
+        done = width = 0
+        for j, column in enumerate(columns):
+            more = width + self._d - j
+            np.multiply(column, columns[j:], out=outer[width:more])
+            width = more
+            if width >= _COLUMNS or j == self._d - 1:
+                self._packed[:, done : done + width] += halves @ outer[:width].T
+                done, width = done + width, 0
+
+    def total(self) -> FloatArray:
+        """Return the sum, shape (Kd, Kd)."""
+        K, d = self._K, self._d
+        margins, columns = _square(K), _square(d)
+        full = self._packed[margins[:, None, :, None], columns[:, None, :]]
+        return full.reshape(K * d, K * d)
+
+
+def _square(size: int) -> IntArray:
+    """Return where each entry of a symmetric matrix is among those of its half."""
+    square = np.empty((size, size), dtype=np.int64)
+    upper = np.triu_indices(size)
+    square[upper] = square.T[upper] = np.arange(len(upper[0]))
+    return square

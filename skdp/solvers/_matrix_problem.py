@@ -1,0 +1,128 @@
+"""The objective of several margins a row, over a table or a part, in solver units."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp._typing import FloatArray
+from skdp.losses import MatrixLoss
+from skdp.solvers._curvature import CurvatureModel
+from skdp.solvers._matrix_passes import (
+    matrix_gradient,
+    matrix_gradient_curvature,
+    matrix_gradient_hessian,
+    rough_gradient,
+)
+from skdp.solvers._model import Model, QuadraticModel
+from skdp.solvers._problem import Ridged
+from skdp.solvers._table import Table
+
+__all__ = ["MatrixProblem", "RoughProblem"]
+
+#: Above this many coefficients a Hessian costs too much time and memory (18 MB).
+_MAX_COEFFICIENTS = 1500
+#: Shares of the rows on which a start is found: smaller ones, as Hessians cost more.
+_PARTS = (0.02, 0.1)
+#: A gradient takes four products a coefficient and row, and about forty for each
+#: margin; a Hessian two for each pair of coefficients. Measured at 10 to 100 columns.
+_MARGIN_COST = 40.0
+#: A row tells about K - 1 coefficients of a column; parts hold so many rows for each
+#: coefficient.
+_ROWS_A_COEFFICIENT = 2
+#: Four roundings of float64.
+_EPS = 4.0 * float(np.finfo(np.float64).eps)
+#: About ten times what single precision loses in the slope of a row.
+_ROUGH_EPS = 30.0 * 2.0**-24
+
+
+@dataclass(slots=True)
+class MatrixProblem(Ridged):
+    """The objective over a table or a part of it, in the units of the solver."""
+
+    table: Table
+    loss: MatrixLoss
+    alpha: float
+    linear: FloatArray
+    share: float = 1.0
+    n_passes: int = 0
+
+    def gradient(self, theta: FloatArray) -> FloatArray:
+        """Return the gradient at ``theta``."""
+        self.n_passes += 1
+        data = matrix_gradient(self.table, self.loss, self._matrix(theta))
+        return self._regularise(data.ravel(), theta)
+
+    def gradient_model(self, theta: FloatArray) -> tuple[FloatArray, Model]:
+        """Return gradient and a fresh model at ``theta``."""
+        self.n_passes += 1
+        point = (self.table, self.loss, self._matrix(theta))
+        model: Model
+        if self.matrix_free:
+            data, curvature = matrix_gradient_curvature(*point)
+            model = CurvatureModel(curvature, self.alpha, self.share)
+        else:
+            data, hessian = matrix_gradient_hessian(*point, np.float32)
+            hessian /= self.share
+            hessian[np.diag_indices_from(hessian)] += self.alpha
+            model = QuadraticModel(hessian, self.alpha)
+        return self._regularise(data.ravel(), theta), model
+
+    def _matrix(self, theta: FloatArray) -> FloatArray:
+        return theta.reshape(self.loss.n_classes, self.table.n_coefficients)
+
+    @property
+    def matrix_free(self) -> bool:
+        """Whether the Hessian is too large to be formed."""
+        return self.linear.size > _MAX_COEFFICIENTS
+
+    @property
+    def parts(self) -> tuple[float, ...]:
+        """Shares of the rows on which a start is found, each from the answer before."""
+        return _PARTS
+
+    @property
+    def hessian_cost(self) -> float:
+        """What a Hessian costs more than a gradient, in gradients."""
+        gradient = 4.0 * self.linear.size + _MARGIN_COST * self.loss.n_classes
+        return float(self.linear.size**2 / gradient)
+
+    def part(self, fraction: float) -> "MatrixProblem | None":
+        """Return the problem of about ``fraction`` of the rows, where that is cheap."""
+        at_least = _ROWS_A_COEFFICIENT * self.linear.size
+        part = self.table.part(fraction, at_least)
+        if part is None:
+            return None
+        table, share = part
+        return MatrixProblem(table, self.loss, self.alpha, self.linear, share)
+
+    def rough(self) -> "RoughProblem | None":
+        """Return the problem with gradients in single precision, where that pays."""
+        if self.matrix_free:
+            return None
+        return RoughProblem(self.table, self.loss, self.alpha, self.linear)
+
+    def rounding(self, theta: FloatArray) -> float:
+        """Return a bound on the rounding of the gradient, whatever the rows."""
+        constants = self.loss.constants(self.table.radius)
+        bent = constants.smoothness * float(np.linalg.norm(theta)) * theta.size
+        return self.ridge_rounding(theta) + _EPS * self.table.n_rows_seen * (
+            constants.lipschitz + bent
+        )
+
+
+class RoughProblem(MatrixProblem):
+    """The objective over all rows, with gradients in single precision."""
+
+    __slots__ = ()
+
+    def gradient(self, theta: FloatArray) -> FloatArray:
+        """Return the gradient at ``theta``, to a few digits."""
+        self.n_passes += 1
+        data = rough_gradient(self.table, self.loss, self._matrix(theta))
+        return self._regularise(data.ravel(), theta)
+
+    def rounding(self, theta: FloatArray) -> float:
+        """Return what the rounding of rows that differ adds up to."""
+        lipschitz = self.loss.constants(self.table.radius).lipschitz
+        return _ROUGH_EPS * lipschitz * math.sqrt(self.table.n_rows_seen)
