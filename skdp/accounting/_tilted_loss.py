@@ -32,6 +32,8 @@ __all__: list[str] = []
 _TANGENTS = 2049
 #: Relative slack above the rounding of a corner of that polygon.
 _UP = 1.0 + 2.0**-48
+#: Where long pieces are cut, in standard deviations; beyond them there is no mass.
+_MARKS = np.linspace(-39.0, 39.0, 3901)
 #: Below the rounding of the profiles whose common part is taken off.
 _DOWN = 1.0 - 1e-8
 
@@ -82,7 +84,10 @@ def fading_loss(mu: float, curvature: float, fading: float, lag: float) -> Norma
     distinct = np.diff(knots, prepend=-np.inf) > 0.0
     values = starts[:-1] + slopes[:-1] * knots
     values = np.maximum(np.maximum.accumulate(values), starts[0])
-    return NormalLoss(knots[distinct], values[distinct], mu, gaussian=False)
+    knots, values = knots[distinct], values[distinct]
+    # a rule of a few nodes integrates one piece: long ones are cut
+    marks = np.union1d(knots, _MARKS[(knots[0] < _MARKS) & (knots[-1] > _MARKS)])
+    return NormalLoss(marks, np.interp(marks, knots, values), mu, gaussian=False)
 
 
 def _corners(

@@ -99,8 +99,9 @@ class TiltedObjectiveDP(Guarantee):
         self._set("mu", positive("mu", self.mu, remedy))
         self._set("opposite_mu", within("opposite_mu", self.opposite_mu, 0.0, self.mu))
         self._set("curvature", nonnegative("curvature", self.curvature))
-        if self.fading != math.inf:
-            self._set("fading", nonnegative("fading", self.fading))
+        stays = self.fading == math.inf
+        fading = math.inf if stays else nonnegative("fading", self.fading)
+        self._set("fading", fading)
         self._set("lag", within("lag", self.lag, 0.0, 1.0))
         self._set("smoothing_rho", nonnegative("smoothing_rho", self.smoothing_rho))
 

@@ -17,7 +17,7 @@ from typing import Self
 
 import numpy as np
 
-from skdp._typing import FloatArray, IntArray
+from skdp._typing import FloatArray, IntArray, IntegerArray
 from skdp._validation import check_count, check_positive
 from skdp.accounting import (
     Adjacency,
@@ -28,7 +28,7 @@ from skdp.accounting import (
 )
 from skdp.mechanisms._base import AdjacentPair, Mechanism, Release, require
 from skdp.mechanisms._calibration import DOWN
-from skdp.mechanisms._exact_moments import MOST_BITS, IntegerArray, exact_moments
+from skdp.mechanisms._exact_moments import MOST_BITS, exact_moments
 from skdp.mechanisms._gaussian import calibrated_gaussian
 from skdp.mechanisms._noise import GaussianNoise
 from skdp.mechanisms._noisy_moments import NoisyMoments
@@ -245,9 +245,10 @@ class AdaSSP(Mechanism[PrivateRows, FloatArray]):
         check_rows(self, data)
         noise = self.noise_law.draw(self.n_numbers, source) / self.weights
         grid = self.smoothing.grid
-        steps = self.smoothing.release(noise, source).output / grid
-        # the sums are multiples of the step, so it may be applied to the noise alone
-        total = self._steps(data) + steps.astype(np.int64).astype(object)
+        # the sums are multiples of the step, so it may be applied to the noise alone,
+        # and is not rounded before they are added
+        steps = self.smoothing.release_steps(noise, source)
+        total = self._steps(data) + steps.astype(object)
         return Release(output=total.astype(np.float64) * grid, spent=self.guarantee)
 
     def moments(self, output: FloatArray) -> NoisyMoments:

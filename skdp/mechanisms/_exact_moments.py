@@ -11,26 +11,20 @@ R        bound on the norm of a row                                     -> ``rad
 """
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from skdp._typing import FloatArray, IntArray
+from skdp._typing import FloatArray, IntArray, IntegerArray
 from skdp.rows import PrivateRows
 from skdp.solvers import Table
 
 __all__ = [
     "MOST_BITS",
-    "IntegerArray",
     "exact_gram",
     "exact_moments",
     "fixed_point_rows",
     "rounded_once",
 ]
-
-#: Python integers, or int64 where they fit.
-IntegerArray: TypeAlias = npt.NDArray[Any]
 
 #: A block of 2^13 products below 2^40 adds up within 2^53.
 MOST_BITS, _BLOCK = 20, 8192
@@ -113,7 +107,7 @@ def exact_gram(
 
 
 def rounded_once(
-    integers: IntegerArray, unit: int, steps: IntArray, grid: float
+    integers: IntegerArray, unit: int, steps: IntegerArray, grid: float
 ) -> FloatArray:
     """Return ``(integers * unit + steps) * grid``, the sum exact and then rounded.
 
@@ -124,7 +118,7 @@ def rounded_once(
     unit : int
         Above 0.
     steps : ndarray of shape (m,)
-        int64.
+        The same.
     grid : float
         A power of two.
     """

@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
-from skdp._typing import FloatArray, IntArray
+from skdp._typing import FloatArray, IntegerArray
 from skdp._validation import check_count, check_positive
 from skdp.accounting import (
     Adjacency,
@@ -425,13 +425,13 @@ class PreconditionedObjectivePerturbation(
 
     def _released_metric(self, table: Table, source: RandomSource) -> FloatArray:
         """Add exact sums and lattice noise as integers: shape (d, d)."""
-        noise = self.metric.smooth(self.metric.draw(source) / self._stretch(), source)
-        grid = self.metric.step.grid
-        # the sums are multiples of the step, so it may be applied to the noise alone
-        steps = np.rint(noise / grid).astype(np.int64)
+        noise = self.metric.draw(source) / self._stretch()
+        # the sums are multiples of the step, so it may be applied to the noise alone,
+        # and is not rounded before they are added
+        steps = self.metric.step.release_steps(noise, source)
         return self._square(self._metric_sums(table, steps))
 
-    def _metric_sums(self, table: Table, steps: IntArray) -> FloatArray:
+    def _metric_sums(self, table: Table, steps: IntegerArray) -> FloatArray:
         """Return the upper triangle of the sums and some steps: NOT private."""
         labelled = _kind(self.loss) == "logistic"
         gram = exact_gram(table, self.radius, self.bits, labelled=labelled)

@@ -22,7 +22,7 @@ from typing import Self
 
 import numpy as np
 
-from skdp._typing import FloatArray, IntArray
+from skdp._typing import FloatArray, IntegerArray
 from skdp.accounting import Adjacency, Guarantee, PureDP, ZeroConcentratedDP
 from skdp.mechanisms._base import AdjacentPair, Mechanism, Release, require
 from skdp.mechanisms._noise import GaussianNoise, KNormNoise
@@ -220,13 +220,33 @@ class LatticeSmoothing(Mechanism[FloatArray, FloatArray]):
         -------
         ndarray of shape (m, n_features)
         """
+        steps = self.release_steps(points.ravel(), source)
+        out: FloatArray = (steps.astype(np.float64) * self.grid).reshape(points.shape)
+        return out
+
+    def release_steps(self, points: FloatArray, source: RandomSource) -> IntegerArray:
+        """Smooth a flat array, in lattice steps and before any rounding.
+
+        What is added to the steps and rounded together with them is covered too; what
+        is added to rounded steps is not.
+
+        Parameters
+        ----------
+        points : ndarray of shape (m,)
+            Computed numbers.
+        source : RandomSource
+            Where the randomness comes from.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            int64, or Python integers where some are too large for it.
+        """
         draw = discrete_gaussian
         if self.law is LatticeLaw.LAPLACE:
             draw = discrete_laplace
         z = draw(points.size, self.multiple, source)
-        steps = _exact_sum(np.rint(points.ravel() / self.grid), z)
-        out: FloatArray = (steps * self.grid).reshape(points.shape)
-        return out
+        return _exact_sum(np.rint(points / self.grid), z)
 
     def noise(self, output: FloatArray, data: FloatArray) -> FloatArray:
         """Recover the noise, in lattice steps."""
@@ -266,13 +286,14 @@ class LatticeSmoothing(Mechanism[FloatArray, FloatArray]):
 _SOURCE = "exact lattice smoothing, docs/proofs/smoothing.md"
 
 
-def _exact_sum(centre: FloatArray, z: IntArray) -> FloatArray:
-    """Add integers held as floats to integers, rounding once, at the end."""
+def _exact_sum(centre: FloatArray, z: IntegerArray) -> IntegerArray:
+    """Add integers held as floats to integers."""
     if z.dtype == np.int64 and np.all(np.abs(centre) < _EXACT):
-        return (centre.astype(np.int64) + z).astype(np.float64)
+        out: IntegerArray = centre.astype(np.int64) + z
+        return out
     # Python integers: exact however far the vector lies from the origin
     pairs = zip(centre, z, strict=True)
-    return np.array([float(int(c) + int(k)) for c, k in pairs], dtype=np.float64)
+    return np.array([int(c) + int(k) for c, k in pairs], dtype=object)
 
 
 def _extreme_directions(d: int) -> Iterator[tuple[str, FloatArray]]:

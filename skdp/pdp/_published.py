@@ -159,7 +159,9 @@ def _gaussian_quantiles(
 ) -> tuple[float, float, float]:
     """Return lattice tail, quantile of the noise, and what the lattice step adds."""
     step, d = mechanism.smoothing, mechanism.n_coefficients
-    sides = 2 if kind == "either" else 1
+    # one more row is costly at either end where the slope may have either sign
+    one_sided = kind == "member" or (kind == "non-member" and mechanism.loss.one_signed)
+    sides = 1 if one_sided else 2
     if simultaneous:
         z = math.sqrt(chdtri(d, NOISE_SHARE * rho))
         tail = added = math.sqrt(d) + lattice_tail(LATTICE_SHARE, rho)

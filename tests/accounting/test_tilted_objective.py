@@ -75,6 +75,30 @@ def test_profiles_are_the_defining_expectations(name, share):
     assert (g.delta(epsilons) == worse).all()
 
 
+@pytest.mark.parametrize(
+    ("row", "tops"),
+    [
+        ((0.005, 0.005, 0.5, 1.0, 1.0), [0.0, 0.001, 0.005, 0.01]),
+        ((0.02, 0.02, 0.5, 1.0, 1.0), [0.0, 0.01, 0.03]),
+        ((1e-3, 0.0, 0.25, 1.0, 0.0), [0.0, 1e-3]),
+    ],
+    ids=["flat top", "flat top, larger", "steep beside the noise"],
+)
+def test_long_straight_pieces_are_integrated_too(row, tops):
+    """Small noise losses beside a large Jacobian: one line spans many deviations."""
+    mu, _, *bend = row
+    p = np.linspace(0.0, 1.0, 100_001)
+    height = jacobian(p, *bend) + p * p * mu * mu / 2
+    w = np.linspace(-9.0, 9.0, 3001)
+    psi = np.array([float(np.max(height + p * (mu * x))) for x in w])
+    density = np.exp(-w * w / 2) / math.sqrt(2 * math.pi) * (w[1] - w[0])
+    g = TiltedObjectiveDP(*row)
+    for top in tops:
+        epsilon = float(height.max()) + top
+        expected = float(density @ np.maximum(-np.expm1(epsilon - psi), 0.0))
+        assert g._remove_delta(np.array([epsilon]))[0] >= expected * (1 - 1e-4)
+
+
 @pytest.mark.parametrize("kappa", [0.01, 0.3, 1.0, 8.0])
 @pytest.mark.parametrize("mu", [0.01, 0.24, 1.0, 3.0])
 def test_the_logistic_loss_has_the_profile_of_its_own_notion(mu, kappa):

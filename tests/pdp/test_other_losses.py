@@ -111,3 +111,28 @@ def test_the_published_bound_holds_for_the_release(loss, target):
         assert np.all(exact <= published_loss(mechanism, theta, train, rho=1e-10))
         largest = max(largest, float(exact.max()))
     assert largest > 0.01
+
+
+@each_loss
+@pytest.mark.parametrize("kind", ["either", "non-member"])
+def test_failures_for_someone_outside_are_at_most_rho_by_the_exact_law(loss, kind):
+    """Without rows theta is the noise over the ridge: what fails is an integral."""
+    mechanism = ObjectivePerturbation.calibrate(
+        ApproximateDP(1.0, 1e-6), radius=1.0, n_coefficients=1, loss=loss
+    )
+    sigma, rho = mechanism.noise_law.scale, 0.01
+    z = np.linspace(-8.0, 8.0, 8001)
+    density = np.exp(-z * z / 2) / math.sqrt(2 * math.pi) * (z[1] - z[0])
+    asked = rows(loss, [[1.0]], [1.0 if loss.one_signed else 0.0])
+    theta = -sigma * z / mechanism.alpha
+    coarse = [
+        published_loss(mechanism, np.array([t]), asked, kind=kind, rho=rho)[0]
+        for t in theta[::20]
+    ]
+    [(_, y)] = asked.blocks
+    f1, f2 = loss.derivatives(np.repeat(y, z.size), theta)
+    exact = -np.log1p(f2 / mechanism.alpha) + (f1 / sigma - 2 * z) * f1 / (2 * sigma)
+    size = np.abs(exact) if kind == "either" else exact
+    failed = density @ (size > np.interp(z, z[::20], coarse))
+    # a share .9 of rho is for the noise; a cell of the grid is .3 % of a tail
+    assert failed <= rho
