@@ -23,9 +23,9 @@ each_epsilon = pytest.mark.parametrize(
 )
 
 
-def hard_problems():
+def hard_problems(sizes=(1.0, 0.5, 2.0, 10.0, 1e3)):
     """Base rows, the row in question, centre, and the longest norm there can be."""
-    for u in (1.0, 0.5, 2.0, 10.0, 1e3):
+    for u in sizes:
         longest = max(u, 1.0)
         for y in (1.0, -1.0):
             yield [], (u, y), 0.0, longest
@@ -105,7 +105,7 @@ PLANTS = {
 )
 def test_planted_errors_exceed_the_claim(plant, epsilon):
     task, _, change = PLANTS[plant]
-    assert worst(task, epsilon, hard_problems(), **change) > 1.02
+    assert worst(task, epsilon, hard_problems((1.0, 10.0)), **change) > 1.02
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_each_direction_is_below_its_own_bound(task, kappa):
     bound = PreconditionedPerturbationDP(gauss, (mu,), kappa, task)
     claims = [float(d[0]) for d in bound._delta_directed(np.array([epsilon]))]
     top = [0.0, 0.0]
-    for base, row, center, longest in hard_problems():
+    for base, row, center, longest in hard_problems((1.0, 10.0, 1e3)):
         lam = min(2.0, longest) / kappa
         problem = Problem(base, row, center, lam, [mu], longest, task)
         for k, remove in enumerate((True, False)):
