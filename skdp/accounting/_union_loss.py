@@ -51,9 +51,12 @@ class UnionLoss:
         """The least loss: the level, or where the union bound falls below one."""
         if self._chance(self.level) <= 1.0:
             return self.level
-        ends = [shift + m * (m / 2 + _FAR) for _, shift, m in self.parts]
+        end = max(shift + m * (m / 2 + _FAR) for _, shift, m in self.parts)
+        if self._chance(end) > 1.0:
+            # sizes so large that the sum above is rounded, and nothing is hidden
+            return end
         # any point near the crossing gives a valid law
-        return float(brentq(lambda t: math.log(self._chance(t)), self.level, max(ends)))
+        return float(brentq(lambda t: math.log(self._chance(t)), self.level, end))
 
     def _chance(self, t: float) -> float:
         """Return the union bound S(t); never 0, so that it has a logarithm."""

@@ -25,6 +25,7 @@ from skdp.accounting import (
     RuntimeCost,
     Simultaneous,
     SmoothedGaussianDP,
+    SoftmaxPerturbationDP,
     ThreePointDP,
     TiltedObjectiveDP,
     TradeoffDP,
@@ -48,6 +49,9 @@ ALL = [
     ObjectivePerturbationDP(0.1, 0.25, 1e-8, adjacency="replace-one"),
     TiltedObjectiveDP(0.25, 0.1, 0.3, 0.9, 0.5, 1e-6),
     TiltedObjectiveDP(0.1, 0.1, 0.06, adjacency="replace-one"),
+    SoftmaxPerturbationDP(0.25, 0.3, 4, 1e-6),
+    SoftmaxPerturbationDP(0.25, 0.01, 3),
+    SoftmaxPerturbationDP(0.1, 0.06, 3, adjacency="replace-one"),
     ConservativeObjectiveDP(0.2, 0.05, 1e-6),
     PreconditionedPerturbationDP(0.08, (0.22,), 0.9, smoothing_rho=1e-7),
     PreconditionedPerturbationDP(0.2, (0.2, 0.5), 0.8, "log-cosh"),
@@ -196,6 +200,7 @@ def test_groups_never_change_the_neighbours(g):
         ObjectivePerturbationDP
         | ReportedPerturbationDP
         | TiltedObjectiveDP
+        | SoftmaxPerturbationDP
         | ConservativeObjectiveDP
         | PreconditionedPerturbationDP,
     ):
