@@ -58,7 +58,8 @@ class ObjPertLogisticRegression(ProbabilityPredictions):
         Ridge on the *sum* of the losses (``1 / C`` in scikit-learn). The value used,
         ``alpha_``, is never below the floor that the guarantee needs; ``"auto"`` is
         1.05 times that floor (4 times under replace-one with ``delta > 0``), for more
-        than two classes about ten times R^2 / epsilon. A private metric, in which
+        than two classes with ``delta > 0`` the least ridge whose noise is within a
+        tenth of the least noise. A private metric, in which
         one row has norm and gradient at most one, takes ``alpha`` over the squared
         bound of a row's norm where that is above its own floor.
     fit_intercept : bool, default=True
