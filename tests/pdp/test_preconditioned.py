@@ -40,8 +40,8 @@ def shares(task, epsilon, rho, seeds):
                 release = mechanism.release(data, source).output
                 [bound] = preconditioned_loss(mechanism, release, person, rho=rho)
                 loss = abs(exact_loss(mechanism, task, epsilon, X, y, release))
-                # a row that is in no release has a loss of rounding and a bound of 0
-                yield loss / bound if bound else math.inf * (loss > 1e-8)
+                # a row that is in no release has a bound of 0, and a loss of rounding
+                yield loss / bound if bound else math.inf if loss > 1e-8 else 0.0
 
 
 @each_setting
@@ -53,9 +53,9 @@ def test_the_bound_is_above_the_exact_loss_of_members_and_strangers(task, epsilo
 @pytest.mark.statistical
 @each_setting
 def test_the_bound_fails_no_more_often_than_it_says(task, epsilon):
-    """False alarm below 1e-6: 1080 fits, a share of .05 is .083 at five deviations."""
-    found = np.array(list(shares(task, epsilon, 0.05, range(60))))
-    assert np.mean(found > 1.0) < 0.083
+    """False alarm below 1e-6: 360 fits, a share of .05 is .108 at five deviations."""
+    found = np.array(list(shares(task, epsilon, 0.05, range(20))))
+    assert np.mean(found > 1.0) < 0.108
     assert found.max() > 0.4
 
 
