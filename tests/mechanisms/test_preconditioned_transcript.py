@@ -98,7 +98,8 @@ def largest_losses(mechanism, task, epsilon, seeds, *, right=None):
                     mechanism, task, epsilon, X, y, seed, add=add, right=right
                 ):
                     # sizes are below 1, so this is what rounding does to them
-                    excess = (loss - 1e-8) / bound if bound else math.inf * (loss > 0)
+                    beyond = max(loss - 1e-8, 0.0)
+                    excess = beyond / bound if bound else math.inf if beyond else 0.0
                     key = part.name, add
                     worst[key] = max(worst.get(key, 0.0), excess)
     return worst

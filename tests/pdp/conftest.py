@@ -1,6 +1,7 @@
-"""Let the tests of this folder import the helpers beside them."""
+"""Let the tests of this folder import their own helpers, and those of mechanisms."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "mechanisms")]
