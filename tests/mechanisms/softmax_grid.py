@@ -1,8 +1,8 @@
-"""Exact privacy of a perturbed softmax objective of one feature, on grids.
+"""Exact privacy of a perturbed softmax objective with few coefficients, on grids.
 
 Written from the definitions, without the package: the density of the minimiser is that
 of the noise at ``-grad J``, times the determinant of the Hessian. A table is a list of
-(position, class, count).
+(row, class, count), a row of one feature or more.
 """
 
 import math
@@ -21,41 +21,49 @@ def differences(n_classes):
 
 
 def gradient_log_det(theta, table, alpha, V):
-    """Return gradient and log determinant of the Hessian, in the columns of V."""
-    g = alpha * theta
-    H = np.zeros((len(theta), V.shape[1], V.shape[1])) + alpha * np.eye(V.shape[1])
-    for x, label, count in table:
-        p = softmax(theta @ V.T * x, axis=1)
+    """Return gradient and log determinant of the Hessian at points of shape (m, D).
+
+    Classes move along the columns of V, and each has D / columns coefficients.
+    """
+    m, D = theta.shape
+    at = theta.reshape(m, V.shape[1], -1)
+    g = alpha * at
+    H = np.zeros((m, D, D)) + alpha * np.eye(D)
+    for row, label, count in table:
+        x = np.atleast_1d(row)
+        p = softmax((at @ x) @ V.T, axis=1)
         pV = p @ V
-        g = g + count * x * (pV - V[label])
+        g = g + count * (pV - V[label])[:, :, None] * x
         spread = np.einsum("ka,mk,kb->mab", V, p, V, optimize=True)
-        H += count * x * x * (spread - pV[:, :, None] * pV[:, None, :])
-    if V.shape[1] == 2:
-        return g, np.log(H[:, 0, 0] * H[:, 1, 1] - H[:, 0, 1] ** 2)
-    return g, np.linalg.slogdet(H)[1]
+        spread -= pV[:, :, None] * pV[:, None, :]
+        H += count * np.einsum("mab,i,j->maibj", spread, x, x).reshape(m, D, D)
+    if D == 2:
+        return g.reshape(m, D), np.log(H[:, 0, 0] * H[:, 1, 1] - H[:, 0, 1] ** 2)
+    return g.reshape(m, D), np.linalg.slogdet(H)[1]
 
 
 def gaussian_log_density(theta, table, alpha, sigma, V):
     """Return the log density of the minimiser under Gaussian noise."""
     g, log_det = gradient_log_det(theta, table, alpha, V)
-    constant = V.shape[1] * math.log(sigma * math.sqrt(2 * math.pi))
+    constant = theta.shape[1] * math.log(sigma * math.sqrt(2 * math.pi))
     return log_det - constant - (g**2).sum(axis=1) / (2 * sigma**2)
 
 
-def exact_deltas(n_classes, left, right, alpha, sigma, *epsilons):
+def exact_deltas(n_classes, left, right, alpha, sigma, *epsilons, d=1):
     """Return delta of left against right and back, two numbers for each epsilon.
 
-    For two or three classes; a row of the result for each direction.
+    For at most two coefficients; a row of the result for each direction.
     """
     V = differences(n_classes)
-    rows = max(sum(c * abs(x) for x, _, c in table) for table in (left, right))
-    reach = (8.0 * sigma + math.sqrt(2.0) * rows) / alpha
-    axis, step = np.linspace(
-        -reach, reach, 200_001 if n_classes == 2 else 401, retstep=True
+    D = V.shape[1] * d
+    rows = max(
+        sum(count * np.linalg.norm(row) for row, _, count in table)
+        for table in (left, right)
     )
-    theta = np.stack(np.meshgrid(*[axis] * (n_classes - 1)), -1)
-    theta = theta.reshape(-1, n_classes - 1)
-    cell = step ** (n_classes - 1)
+    reach = (8.0 * sigma + math.sqrt(2.0) * rows) / alpha
+    axis, step = np.linspace(-reach, reach, {1: 200_001, 2: 401}[D], retstep=True)
+    theta = np.stack(np.meshgrid(*[axis] * D), -1).reshape(-1, D)
+    cell = step**D
     p, q = (
         gaussian_log_density(theta, table, alpha, sigma, V) for table in (left, right)
     )
