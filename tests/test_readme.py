@@ -11,6 +11,7 @@ PAGES = [
     "README.md",
     "docs/guarantee.md",
     "docs/accounting.md",
+    "docs/linear_family.md",
     "docs/posterior_sampling.md",
     "docs/selection.md",
     "docs/pdp_report.md",

@@ -17,7 +17,7 @@ from skdp.rows import Targets
 __all__ = ["ObjPertQuantileRegressor"]
 
 #: Width of the corner where it is "auto", and its range, in units of half the range of
-#: y. The default loses little where residuals spread over a fortieth of it or more.
+#: y. The default loses little where residuals spread over a tenth of it or more.
 _AUTO, _LEAST, _MOST = 0.02, 1e-4, 1e2
 
 
