@@ -117,7 +117,7 @@ def rounded_once(
         Python integers, or int64.
     unit : int
         Above 0.
-    steps : ndarray of shape (m,)
+    steps : ndarray of shape (m,) or ()
         The same.
     grid : float
         A power of two.

@@ -31,9 +31,18 @@ from skdp.accounting import (
 from skdp.losses import LogCoshLoss, LogisticLoss
 from skdp.mechanisms._base import AdjacentPair, Mechanism, Release, require
 from skdp.mechanisms._calibration import DOWN
-from skdp.mechanisms._exact_moments import MOST_BITS, exact_gram, rounded_once
+from skdp.mechanisms._exact_moments import (
+    MOST_BITS,
+    exact_gram,
+    rounded_once,
+)
 from skdp.mechanisms._hard_rows import hard_row_pairs
-from skdp.mechanisms._pco_fit import WeightedFit, first_center, loss_scale
+from skdp.mechanisms._pco_fit import (
+    WeightedFit,
+    first_center,
+    guessed_hessian,
+    loss_scale,
+)
 from skdp.mechanisms._pco_geometry import Geometry, geometry_of
 from skdp.mechanisms._pco_parts import UP, BudgetPart, NoisyPart, PreconditionedRelease
 from skdp.mechanisms._pco_plan import METRIC_SHARE, gradient_tolerance, plan_parts
@@ -397,18 +406,23 @@ class PreconditionedObjectivePerturbation(
         check_rows(self, data)
         check_targets(data, self.loss)
         table = Table(data.blocks, data.ball)
-        metric = self._released_metric(table, source)
+        sums = self._metric_sums(table)
+        metric = self._released_metric(sums, source)
         geometry = self.geometry(metric)
         fit = self._fit(table, geometry)
         pull = self.center.smooth(fit.pull() + self.center.draw(source), source)
         history = _History(pull, self._energies(fit, geometry, pull, source), ())
-        objective = fit.objective(self.row_loss(self._loss_scale(geometry, history)))
-        n_passes = 0
+        loss = self.row_loss(self._loss_scale(geometry, history))
+        moment = self._square(self._with_steps(sums, 0))
+        guess = guessed_hessian(geometry, moment, loss, history.energies)
+        objective, n_passes = fit.objective(loss), 0
         for part in self.phases:
             scale, center = self._state(geometry, history)
             linear = scale * part.draw(source) - objective.alpha * center
             tol = scale * self.gradient_tol
-            solution = objective.minimise(linear, start=center, gradient_tol=tol)
+            solution = objective.minimise(
+                linear, start=center, gradient_tol=tol, guess=guess
+            )
             answer = part.smooth(solution.x / scale, source)
             history = history._replace(minimisers=(*history.minimisers, answer))
             n_passes += solution.n_passes
@@ -423,22 +437,26 @@ class PreconditionedObjectivePerturbation(
         logistic = _kind(self.loss) == "logistic"
         return WeightedFit(table, logistic, self.radius, geometry, ridge)
 
-    def _released_metric(self, table: Table, source: RandomSource) -> FloatArray:
+    def _released_metric(self, sums: IntegerArray, source: RandomSource) -> FloatArray:
         """Add exact sums and lattice noise as integers: shape (d, d)."""
         noise = self.metric.draw(source) / self._stretch()
         # the sums are multiples of the step, so it may be applied to the noise alone,
         # and is not rounded before they are added
         steps = self.metric.step.release_steps(noise, source)
-        return self._square(self._metric_sums(table, steps))
+        return self._square(self._with_steps(sums, steps))
 
-    def _metric_sums(self, table: Table, steps: IntegerArray) -> FloatArray:
-        """Return the upper triangle of the sums and some steps: NOT private."""
+    def _metric_sums(self, table: Table) -> IntegerArray:
+        """Return the upper triangle of the exact second moments: NOT private."""
         labelled = _kind(self.loss) == "logistic"
         gram = exact_gram(table, self.radius, self.bits, labelled=labelled)
+        triangle: IntegerArray = gram[np.triu_indices(self.n_coefficients)]
+        return triangle
+
+    def _with_steps(self, sums: IntegerArray, steps: IntegerArray | int) -> FloatArray:
+        """Return the second moments and so many lattice steps, rounded once."""
         grid = self.metric.step.grid
         unit = int(2.0 ** (-2 * self.bits) / grid)
-        triangle = gram[np.triu_indices(self.n_coefficients)]
-        return rounded_once(triangle, unit, steps, grid)
+        return rounded_once(sums, unit, np.asarray(steps), grid)
 
     def _stretch(self) -> FloatArray:
         """Return what makes the norm of an upper triangle the Frobenius norm."""
@@ -549,7 +567,7 @@ class PreconditionedObjectivePerturbation(
         released = self.read(transcript)
         geometry = released.geometry
         table = Table(data.blocks, data.ball)
-        sums = self._metric_sums(table, np.zeros(self.metric.size, dtype=np.int64))
+        sums = self._with_steps(self._metric_sums(table), 0)
         triangle = released.metric[np.triu_indices(self.n_coefficients)]
         yield (triangle - sums) * self._stretch(), 0.0
         fit = self._fit(table, geometry)

@@ -6,10 +6,11 @@ from skdp.solvers._minimise import Solution, minimise
 from skdp.solvers._minimise_on_ball import BallSolution, minimise_on_ball
 from skdp.solvers._objective import Objective, check_targets
 from skdp.solvers._table import Table
-from skdp.solvers._whitened import WhitenedObjective
+from skdp.solvers._whitened import Guess, WhitenedObjective
 
 __all__ = [
     "BallSolution",
+    "Guess",
     "MatrixObjective",
     "Objective",
     "RowStatistics",

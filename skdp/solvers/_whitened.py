@@ -12,19 +12,37 @@ b       linear term: noise, and the pull of a centre                -> ``linear`
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from skdp._typing import FloatArray
 from skdp.losses import Loss
 from skdp.solvers._minimise import Solution, certified_descent
-from skdp.solvers._model import Model
+from skdp.solvers._model import Model, QuadraticModel
+from skdp.solvers._newton import warm_start
 from skdp.solvers._passes import margins, pull_back
 from skdp.solvers._problem import Problem
 from skdp.solvers._sums import PairwiseSum
 from skdp.solvers._table import Table
 
-__all__ = ["WhitenedObjective"]
+__all__ = ["Guess", "WhitenedObjective"]
+
+
+class Guess(NamedTuple):
+    """What the Hessian of the sum of losses is like, known without a pass.
+
+    Attributes
+    ----------
+    hessian : ndarray of shape (n_coefficients, n_coefficients)
+        Positive semidefinite, in the coordinates of phi, without the ridge. It steers
+        the first steps and has no influence on what is certified.
+    beats_parts : bool
+        Whether a solve starts with it even where it could start on parts of the table.
+    """
+
+    hessian: FloatArray
+    beats_parts: bool
 
 
 class WhitenedObjective:
@@ -94,7 +112,12 @@ class WhitenedObjective:
             yield y, margins(x, f, theta, self.table.constant)
 
     def minimise(
-        self, linear: FloatArray, *, start: FloatArray, gradient_tol: float
+        self,
+        linear: FloatArray,
+        *,
+        start: FloatArray,
+        gradient_tol: float,
+        guess: Guess | None = None,
     ) -> Solution:
         r"""Return a point where the computed gradient norm is at most the tolerance.
 
@@ -106,6 +129,8 @@ class WhitenedObjective:
             Where to begin the first solve; it has no influence on what is certified.
         gradient_tol : float
             Tolerance, > 0.
+        guess : Guess, optional
+            What the Hessian is like, for the first solve.
 
         Returns
         -------
@@ -114,12 +139,27 @@ class WhitenedObjective:
             A second solve begins where the model of the first has its minimum.
         """
         linear = np.asarray(linear, dtype=np.float64)
-        if self._model is not None:
+        model = self._model
+        if model is not None:
             # where the model of the last solve has the new minimum
-            start = self._last + self._model.direction(linear - self._problem.linear)
+            start = self._last + model.direction(linear - self._problem.linear)
         self._problem.linear = linear
+        if model is None and guess is not None:
+            start, model = self._guessed(start, guess)
         before = self._problem.n_passes
-        descent = certified_descent(self._problem, gradient_tol, start, self._model)
+        descent = certified_descent(self._problem, gradient_tol, start, model)
         self._model, self._last = descent.model, descent.best_theta
         passes = self._problem.n_passes - before
         return Solution(descent.best_theta, descent.best_norm, passes)
+
+    def _guessed(self, start: FloatArray, guess: Guess) -> tuple[FloatArray, Model]:
+        """Return a point and a model to start with: those of parts, or the guess."""
+        model: Model | None = None
+        if not guess.beats_parts:
+            with np.errstate(all="ignore"):
+                start, model = warm_start(self._problem, start)
+        if model is None:
+            hessian = guess.hessian.copy()
+            hessian[np.diag_indices_from(hessian)] += self.alpha
+            model = QuadraticModel(hessian, self.alpha)
+        return start, model
