@@ -17,7 +17,13 @@ from skdp.mechanisms._additive import RELATIVE_ERROR
 from skdp.mechanisms._calibration import analytic_mu, largest_mu
 from skdp.mechanisms._pco_parts import UP, NoisyPart
 
-__all__ = ["METRIC_SHARE", "Plan", "gradient_tolerance", "plan_parts"]
+__all__ = [
+    "METRIC_SHARE",
+    "Plan",
+    "gradient_tolerance",
+    "plan_parts",
+    "statistic_error",
+]
 
 #: Share of the second moments.
 METRIC_SHARE = 0.10
@@ -56,6 +62,15 @@ def gradient_tolerance(noise_scale: float, n_coefficients: int) -> float:
     """Return the public bound on the gradient of a computed minimiser."""
     noise = _NOISE_TOLERANCE * noise_scale * math.sqrt(n_coefficients)
     return max(_TOLERANCE, noise)
+
+
+def statistic_error(noise_scale: float, *, exact: bool) -> float:
+    """Return the public bound on what computing a statistic and its noise rounds.
+
+    Second moments are exact; other sums round as gradients do.
+    """
+    noise = RELATIVE_ERROR * noise_scale
+    return noise if exact else max(noise, _TOLERANCE)
 
 
 @lru_cache(maxsize=256)
@@ -132,14 +147,13 @@ def _statistics(mu: float, loss: str, d: int) -> list[NoisyPart]:
 
     def part(name: str, share: float, sensitivity: float, size: int) -> NoisyPart:
         own = mu * math.sqrt(share)
-        error = RELATIVE_ERROR * UP * sensitivity / own
+        error = statistic_error(UP * sensitivity / own, exact=name == "second moments")
         return NoisyPart.of_size(
             name,
             own,
             sensitivity=sensitivity,
             size=size,
-            # second moments are exact; other sums round as gradients do
-            error=error if name == "second moments" else max(error, _TOLERANCE),
+            error=error,
             step_mu=min(_STATISTIC_STEP * mu, _MOST_STEP),
         )
 

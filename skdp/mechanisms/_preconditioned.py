@@ -45,7 +45,12 @@ from skdp.mechanisms._pco_fit import (
 )
 from skdp.mechanisms._pco_geometry import Geometry, geometry_of
 from skdp.mechanisms._pco_parts import UP, BudgetPart, NoisyPart, PreconditionedRelease
-from skdp.mechanisms._pco_plan import METRIC_SHARE, gradient_tolerance, plan_parts
+from skdp.mechanisms._pco_plan import (
+    METRIC_SHARE,
+    gradient_tolerance,
+    plan_parts,
+    statistic_error,
+)
 from skdp.mechanisms._rows_fit import check_rows
 from skdp.mechanisms._smoothing import LatticeSmoothing
 from skdp.random import RandomSource
@@ -62,6 +67,10 @@ _SOURCE = (
 _MOST_COEFFICIENTS = 2048
 #: Largest ridge to ask for: squares of what it pulls stay within the range of floats.
 _MOST_RIDGE = 1e100
+#: Below it a ridge times its centre rounds by more than the tolerance.
+_LEAST_EPSILON = 1e-6
+#: Scales of log-cosh below which a minimiser over the scale is no float near a lattice.
+_LEAST_SCALE = 1e-5
 #: Share of mu^2 that the noise of the objective is taken to have, for the weights.
 _OBJECTIVE_SHARE = 0.88
 #: Neighbours on which the audits look.
@@ -169,6 +178,10 @@ class PreconditionedObjectivePerturbation(
             0.0 <= self.alpha <= _MOST_RIDGE,
             f"alpha must be from 0 to {_MOST_RIDGE:g}, in the metric",
         )
+        require(
+            isinstance(self.loss, LogisticLoss) or self.loss.scale >= _LEAST_SCALE,
+            f"the scale of the loss must be {_LEAST_SCALE:g} or more",
+        )
         require(len(self.phases) >= 1, "there must be an objective to perturb")
         require(
             (self.energy is None) == (kind == "logistic"),
@@ -188,6 +201,12 @@ class PreconditionedObjectivePerturbation(
             all(part.step.error >= error for part in self.phases),
             "the steps of the objectives must cover 2 gradient_tol over the ridge",
         )
+        for part in self.statistics:
+            error = statistic_error(part.noise_law.scale, exact=part is self.metric)
+            require(
+                part.step.error >= error * DOWN,
+                "the steps of the statistics must cover what sums and noise round",
+            )
         require(self.bits >= 1, "the lattice of the metric must be finer than a row")
 
     @classmethod
@@ -317,6 +336,7 @@ class PreconditionedObjectivePerturbation(
         return self._composed(0.0)
 
     def _composed(self, rho: float) -> Guarantee:
+        room = min(self.gradient_tol, *(part.step.error for part in self.statistics))
         return PreconditionedPerturbationDP(
             math.hypot(*(part.mu for part in self.statistics)),
             tuple(part.mu for part in self.phases),
@@ -326,7 +346,7 @@ class PreconditionedObjectivePerturbation(
             assumptions=(
                 f"row L2 norm <= {self.radius:.6g} (enforced by clipping)",
                 "rounding of computed sums and of the noise draws, over one row's "
-                f"part, <= {self.gradient_tol:.3g}",
+                f"part, <= {room:.3g}",
             ),
             source=_SOURCE,
         )
@@ -627,7 +647,13 @@ def _checked_target(target: object) -> tuple[float, float]:
             f"the metric has no proof for adjacency={str(target.adjacency)!r}. "
             f"Allowed: 'add-remove'. {plain}"
         )
-    return target.epsilon_bound, target.delta_bound
+    epsilon = target.epsilon_bound
+    if epsilon < _LEAST_EPSILON:
+        raise ValueError(
+            f"epsilon is too small for a metric, got {epsilon:g}: the centre would be "
+            f"too far out to compute with. Allowed: {_LEAST_EPSILON:g} or more. {plain}"
+        )
+    return epsilon, target.delta_bound
 
 
 def _checked_size(n_coefficients: object) -> int:

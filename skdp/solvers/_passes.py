@@ -6,7 +6,7 @@ import numpy as np
 
 from skdp._typing import FloatArray, MatrixLike
 from skdp.losses import Loss
-from skdp.solvers._sums import PairwiseSum
+from skdp.solvers._sums import PairwiseSum, product_in_runs
 from skdp.solvers._table import Table
 
 __all__ = ["data_gradient", "data_gradient_hessian", "margins", "pull_back"]
@@ -25,12 +25,21 @@ def margins(
 
 
 def pull_back(
-    x: MatrixLike, f: FloatArray, slopes: FloatArray, constant: float
+    x: MatrixLike,
+    f: FloatArray,
+    slopes: FloatArray,
+    constant: float,
+    *,
+    in_runs: bool = False,
 ) -> FloatArray:
-    """Return the sum of ``slope * (f x, constant)`` over a block."""
+    """Return the sum of ``slope * (f x, constant)`` over a block.
+
+    ``in_runs`` asks for the least rounding.
+    """
     d = x.shape[1]
     out = np.empty(d + (constant > 0.0))
-    out[:d] = (slopes * f) @ x
+    weights = slopes * f
+    out[:d] = product_in_runs(weights, x) if in_runs else weights @ x
     if constant:
         out[d] = constant * slopes.sum()
     return out

@@ -91,8 +91,10 @@ def recorded_draws():
 
 def without_lattice():
     """Lattice steps that change nothing: answers are the computed ones."""
-    return mock.patch.object(
-        LatticeSmoothing, "release_each", lambda _, points, __: points
+    return mock.patch.multiple(
+        LatticeSmoothing,
+        release_each=lambda _, points, __: points,
+        release_steps=lambda self, points, _: np.rint(points / self.grid).astype(int),
     )
 
 
