@@ -164,7 +164,7 @@ def improbable(mechanism, task, epsilon, n_runs, *, right=None):
 @pytest.mark.parametrize("n_runs", [30, pytest.param(800, marks=pytest.mark.slow)])
 @each_setting
 def test_the_noise_in_what_is_published_has_its_scale(task, epsilon, n_runs):
-    """False alarm below 1e-6: ten tests of at most four releases, each at 1e-8."""
+    """False alarm below 1e-6: eight tests of at most four releases, each at 1e-8."""
     assert improbable(calibrated(task, epsilon), task, epsilon, n_runs) > 1e-8
 
 
