@@ -173,9 +173,10 @@ class MatrixLoss(Protocol):
     Labels are class numbers ``0 .. K-1``; any other number marks a row of weight zero.
     Properties expected of an implementation:
 
-    - ``f`` is convex in ``t`` with a Lipschitz gradient;
+    - ``f`` is convex in ``t`` with a Lipschitz gradient, and depends on differences of
+      margins only: the same number added to all of them changes nothing;
     - the functions act on each row alone, are finite for all margins whose squares are
-      floats, and return new float64 arrays;
+      floats, and return new arrays of the precision of the margins;
     - ``constants`` is approached, and ``trace`` attained: smaller bounds would be
       wrong.
     """

@@ -158,6 +158,6 @@ def _powers(t: FloatArray) -> FloatArray:
 
     Classes are few and rows many: loops along the rows are the long ones.
     """
-    out = np.subtract(t.T, t.max(axis=1), order="C")
+    out: FloatArray = np.subtract(t.T, t.max(axis=1), order="C")
     np.exp(out, out=out)
     return out

@@ -112,9 +112,6 @@ class CurvatureModel:
     def learn(self, step: FloatArray, change: FloatArray) -> None:
         """Learn nothing: the model is renewed at every point."""
 
-    def forget(self) -> None:
-        """Forget nothing either."""
-
 
 def data_gradient_curvature(
     table: Table, loss: Loss, theta: FloatArray

@@ -4,16 +4,18 @@ Notation
 --------
 K, d   number of margins of a row, number of coefficients of each
 W      second derivative of one row's loss in its margins, shape (K, K)
-P, D   entries on and above the diagonal of W and of ``x x'``
+P      entries of W above the diagonal
+D      entries of ``x x'`` on and above the diagonal
 
 The sum of the Kronecker products of W and ``x x'`` is a product of matrices: the halves
 of W, shape (P, n), times those of ``x x'``, shape (n, D). A quarter of the entries is
-formed, and each by long rows.
+formed. The rows of W sum to zero, as losses depend on differences of margins, which
+gives what is on its diagonal.
 """
 
 import numpy as np
 
-from skdp._typing import FloatArray, IntArray, MatrixLike
+from skdp._typing import FloatArray, MatrixLike
 
 __all__ = ["HessianSum"]
 
@@ -36,11 +38,13 @@ class HessianSum:
         self, n_margins: int, n_coefficients: int, precision: type = np.float64
     ) -> None:
         self._K, self._d = n_margins, n_coefficients
-        self._upper = np.triu_indices(n_margins)
+        self._upper = np.triu_indices(n_margins, 1)
         self._packed = np.zeros(
             (len(self._upper[0]), n_coefficients * (n_coefficients + 1) // 2)
         )
-        self._outer = np.empty((_COLUMNS + n_coefficients) * _ROWS, precision)
+        self._outer: FloatArray = np.empty(
+            (_COLUMNS + n_coefficients) * _ROWS, precision
+        )
 
     def add(
         self, x: MatrixLike, f: FloatArray, weights: FloatArray, constant: float
@@ -77,14 +81,12 @@ class HessianSum:
     def total(self) -> FloatArray:
         """Return the sum, shape (Kd, Kd)."""
         K, d = self._K, self._d
-        margins, columns = _square(K), _square(d)
-        full = self._packed[margins[:, None, :, None], columns[:, None, :]]
-        return full.reshape(K * d, K * d)
-
-
-def _square(size: int) -> IntArray:
-    """Return where each entry of a symmetric matrix is among those of its half."""
-    square = np.empty((size, size), dtype=np.int64)
-    upper = np.triu_indices(size)
-    square[upper] = square.T[upper] = np.arange(len(upper[0]))
-    return square
+        i, j = np.triu_indices(d)
+        columns = np.empty((d, d), dtype=np.int64)
+        columns[i, j] = columns[j, i] = np.arange(len(i))
+        full = np.zeros((K, K, d, d))
+        k, m = self._upper
+        full[k, m] = full[m, k] = self._packed[:, columns]
+        diagonal = np.arange(K)
+        full[diagonal, diagonal] = -full.sum(axis=1)
+        return full.transpose(0, 2, 1, 3).reshape(K * d, K * d)

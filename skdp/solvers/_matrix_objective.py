@@ -67,7 +67,7 @@ class MatrixObjective:
     array([-0.3, -0.4,  0.3,  0.4])
     >>> solution = objective.minimise(gradient_tol=1e-8)
     >>> solution.x.round(4)
-    array([ 0.1972,  0.263 , -0.1972, -0.263 ])
+    array([ 0.2024,  0.2699, -0.2024, -0.2699])
     """
 
     __slots__ = ("alpha", "linear", "loss", "rows", "table")

@@ -6,6 +6,9 @@ K, d   number of margins of a row, number of coefficients of each
 theta  coefficients, shape (K, d), the intercept's last in each row
 """
 
+from collections.abc import Iterator
+from typing import cast
+
 import numpy as np
 
 from skdp._typing import FloatArray, MatrixLike
@@ -21,7 +24,11 @@ __all__ = [
     "matrix_gradient_hessian",
     "matrix_margins",
     "rough_gradient",
+    "rough_product",
 ]
+
+#: Lengths of rows within this factor of the unit are safe in single precision.
+_FAR = 2.0**-50
 
 
 def matrix_margins(
@@ -62,9 +69,20 @@ def pull_back(
     return out
 
 
+def _centred(theta: FloatArray) -> FloatArray:
+    """Return theta less the mean of the classes, which turns no margin's difference.
+
+    Ridge and linear term alone decide on that mean; where it is large, margins would
+    lose digits by it.
+    """
+    centred: FloatArray = theta - theta.mean(axis=0)
+    return centred
+
+
 def matrix_gradient(table: Table, loss: MatrixLoss, theta: FloatArray) -> FloatArray:
     """Return the gradient of the sum of losses, shape (K, d), in the table's units."""
     total = PairwiseSum(np.zeros(theta.shape))
+    theta = _centred(theta)
     for x, y, f in table:
         slopes = loss.gradient(y, matrix_margins(x, f, theta, table.constant))
         total.add(pull_back(x, f, slopes, table.constant))
@@ -74,20 +92,58 @@ def matrix_gradient(table: Table, loss: MatrixLoss, theta: FloatArray) -> FloatA
 def rough_gradient(table: Table, loss: MatrixLoss, theta: FloatArray) -> FloatArray:
     """Return the gradient with all but its sums over blocks in single precision."""
     total = PairwiseSum(np.zeros(theta.shape))
-    single = theta.astype(np.float32)
-    for x, y, f in table:
-        z = _single(x, f)
+    single = _single(_centred(theta))
+    for z, y in _singles(table):
         slopes = loss.gradient(y, matrix_margins(z, None, single, table.constant))
         total.add(pull_back(z, None, slopes, table.constant))
     return total.total()
 
 
-def _single(x: MatrixLike, f: FloatArray) -> MatrixLike:
-    """Return clipped rows in single precision, clipped before they are rounded."""
-    if not isinstance(x, np.ndarray):
-        return x.multiply(f[:, None]).tocsr().astype(np.float32)
-    out = np.empty(x.shape, np.float32)
-    return np.multiply(x, f[:, None], out=out, casting="same_kind")
+def rough_product(
+    table: Table, loss: MatrixLoss, theta: FloatArray, v: FloatArray
+) -> FloatArray:
+    """Return the Hessian at ``theta`` times ``v``, in single precision."""
+    total = PairwiseSum(np.zeros(theta.shape))
+    K = len(theta)
+    both = _single(np.concatenate([_centred(theta), v]))
+    for z, y in _singles(table):
+        t = matrix_margins(z, None, both, table.constant)
+        bent = loss.hessian_product(y, t[:, :K], t[:, K:])
+        total.add(pull_back(z, None, bent, table.constant))
+    return total.total()
+
+
+def _singles(table: Table) -> Iterator[tuple[MatrixLike, FloatArray]]:
+    """Yield clipped rows in single precision, overwritten by the next, and labels."""
+    buffer = _single(np.empty(0))
+    for x, y, f in table:
+        if not isinstance(x, np.ndarray):
+            yield x.multiply(f[:, None]).tocsr().astype(np.float32), y
+            continue
+        if buffer.size < x.size:
+            buffer = _single(np.empty(x.size))
+        z = buffer[: x.size].reshape(x.shape)
+        _clip_to_single(x, f, table.unit, z)
+        yield z, y
+
+
+def _clip_to_single(x: FloatArray, f: FloatArray, unit: float, out: FloatArray) -> None:
+    """Write ``f x``; a change of unit by a power of two changes no bit.
+
+    Rounding first is faster, if nothing overflows.
+    """
+    if not _FAR < unit < 1.0 / _FAR:
+        x, f, unit = x / unit, f * unit, 1.0
+    if f.size and f.min() * unit < _FAR:
+        np.multiply(x, f[:, None], out=out, casting="same_kind")
+    else:
+        out[...] = x
+        out *= _single(f)[:, None]
+
+
+def _single(numbers: FloatArray) -> FloatArray:
+    """Return numbers in single precision, of which the type of arrays says nothing."""
+    return cast(FloatArray, numbers.astype(np.float32))
 
 
 def matrix_gradient_hessian(
@@ -98,7 +154,8 @@ def matrix_gradient_hessian(
     Of the Hessian alone the products may be less precise.
     """
     total = PairwiseSum(np.zeros(theta.shape))
-    hessian = HessianSum(*theta.shape, precision)
+    hessian = HessianSum(len(theta), table.n_coefficients, precision)
+    theta = _centred(theta)
     for x, y, f in table:
         t = matrix_margins(x, f, theta, table.constant)
         total.add(pull_back(x, f, loss.gradient(y, t), table.constant))
@@ -148,6 +205,7 @@ def matrix_gradient_curvature(
     """Return gradient, shape (K, d), and curvature of the sum of losses."""
     total = PairwiseSum(np.zeros(theta.shape))
     curvature = MatrixCurvature(table, loss, theta)
+    theta = _centred(theta)
     for x, y, f in table:
         t = matrix_margins(x, f, theta, table.constant)
         total.add(pull_back(x, f, loss.gradient(y, t), table.constant))

@@ -1,7 +1,7 @@
 """The objective of several margins a row, over a table or a part, in solver units."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -13,12 +13,13 @@ from skdp.solvers._matrix_passes import (
     matrix_gradient_curvature,
     matrix_gradient_hessian,
     rough_gradient,
+    rough_product,
 )
 from skdp.solvers._model import Model, QuadraticModel
 from skdp.solvers._problem import Ridged
 from skdp.solvers._table import Table
 
-__all__ = ["MatrixProblem", "RoughProblem"]
+__all__ = ["MatrixProblem", "RoughProblem", "TangentProblem"]
 
 #: Above this many coefficients a Hessian costs too much time and memory (18 MB).
 _MAX_COEFFICIENTS = 1500
@@ -34,6 +35,8 @@ _ROWS_A_COEFFICIENT = 2
 _EPS = 4.0 * float(np.finfo(np.float64).eps)
 #: About ten times what single precision loses in the slope of a row.
 _ROUGH_EPS = 30.0 * 2.0**-24
+#: Digits of a product with the Hessian in single precision.
+_TANGENT_EPS = 1e-5
 
 
 @dataclass(slots=True)
@@ -102,6 +105,17 @@ class MatrixProblem(Ridged):
             return None
         return RoughProblem(self.table, self.loss, self.alpha, self.linear)
 
+    def tangent(self, theta: FloatArray) -> "TangentProblem":
+        """Return the problem with the gradient's tangent at ``theta``."""
+        return TangentProblem(
+            self.table,
+            self.loss,
+            self.alpha,
+            self.linear,
+            anchor=theta,
+            there=self.gradient(theta),
+        )
+
     def rounding(self, theta: FloatArray) -> float:
         """Return a bound on the rounding of the gradient, whatever the rows."""
         constants = self.loss.constants(self.table.radius)
@@ -126,3 +140,30 @@ class RoughProblem(MatrixProblem):
         """Return what the rounding of rows that differ adds up to."""
         lipschitz = self.loss.constants(self.table.radius).lipschitz
         return _ROUGH_EPS * lipschitz * math.sqrt(self.table.n_rows_seen)
+
+
+@dataclass(slots=True)
+class TangentProblem(MatrixProblem):
+    """The objective with the tangent of its gradient at a point, in single precision.
+
+    Near the point it has more digits than a rough gradient: all of the gradient there,
+    and as many of the change.
+    """
+
+    anchor: FloatArray = field(kw_only=True)
+    there: FloatArray = field(kw_only=True)
+
+    def gradient(self, theta: FloatArray) -> FloatArray:
+        """Return the tangent at ``theta``."""
+        step = theta - self.anchor
+        if not step.any():
+            return self.there
+        self.n_passes += 1
+        bent = rough_product(
+            self.table, self.loss, self._matrix(self.anchor), self._matrix(step)
+        )
+        return self.there + bent.ravel() + self.alpha * step
+
+    def rounding(self, theta: FloatArray) -> float:
+        """Return what a few digits of the gradient at the point amount to."""
+        return _TANGENT_EPS * float(np.linalg.norm(self.there))

@@ -7,7 +7,7 @@ import numpy as np
 
 from skdp._typing import FloatArray
 from skdp.solvers._model import Model
-from skdp.solvers._newton import Descent, Differentiable, warm_start
+from skdp.solvers._newton import Descent, Differentiable, refine, warm_start
 from skdp.solvers._objective import Objective
 from skdp.solvers._problem import Problem
 
@@ -105,6 +105,8 @@ def certified_descent(
     with np.errstate(all="ignore"):
         if start is None or model is None:
             start, model = warm_start(problem, start)
+            if model is not None:
+                start = refine(problem, start, model, tolerance)
         descent = Descent(problem, start, model)
         if not math.isfinite(descent.norm):
             raise ValueError(

@@ -33,10 +33,6 @@ class Model(Protocol):
         """Correct the model by what the gradient did over one step."""
         ...
 
-    def forget(self) -> None:
-        """Take back what the last step taught, if anything."""
-        ...
-
 
 class QuadraticModel:
     """A positive definite model that gives directions and learns from steps.
@@ -72,10 +68,6 @@ class QuadraticModel:
         if product > 0.0:
             self._pairs = self._pairs[1 - _MAX_PAIRS :]
             self._pairs.append((step, change, 1.0 / product))
-
-    def forget(self) -> None:
-        """Take back the last correction."""
-        del self._pairs[-1:]
 
 
 def _robust_factor(hessian: FloatArray, alpha: float) -> tuple[FloatArray, bool]:

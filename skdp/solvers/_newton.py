@@ -21,14 +21,19 @@ from skdp._typing import FloatArray
 from skdp.solvers._bracket import Bracket
 from skdp.solvers._model import Model
 
-__all__ = ["Descent", "Differentiable", "warm_start"]
+__all__ = ["Descent", "Differentiable", "refine", "warm_start"]
 
 #: Steps on a part; from far away the whole may need more, and takes them itself.
 _PART_STEPS = 10
 #: With a fresh model about this many passes remain.
 _FRESH_PASSES = 3.0
-#: A step on rough gradients that leaves more than this has met their rounding.
+#: A step on rough gradients that leaves more than this has met their rounding, or a
+#: problem that needs care.
 _ROUGH_GAIN = 0.3
+#: Steps that leave less than this in all end near the minimum.
+_NEAR = 1e-3
+#: Share of the tolerance that tangents leave to their own errors.
+_SPARE = 0.8
 #: Passes without progress after which a gradient within its rounding is the answer.
 _PATIENCE = 100
 #: Progress is a gradient smaller by this factor.
@@ -71,6 +76,10 @@ class Differentiable(Protocol):
 
     def rough(self) -> "Differentiable | None":
         """Return the objective with cheap gradients of a few digits, if there are."""
+        ...
+
+    def tangent(self, theta: FloatArray) -> "Differentiable":
+        """Return the objective with a cheap tangent of its gradient."""
         ...
 
     def ridge_rounding(self, theta: FloatArray) -> float:
@@ -179,23 +188,45 @@ def warm_start(
         part = problem.part(fraction)
         if part is not None:
             theta, model = _solve_part(part, theta, model)
-    rough = problem.rough()
-    if rough is not None and model is not None:
-        theta = _solve_rough(rough, theta, model)
-        problem.n_passes += rough.n_passes
     return theta, model
 
 
-def _solve_rough(rough: Differentiable, theta: FloatArray, model: Model) -> FloatArray:
-    """Return a point beyond which rough gradients do not lead; the model learns."""
-    descent = Descent(rough, theta, model)
-    while descent.norm > rough.rounding(descent.theta):
-        before = descent.norm
-        descent.step()
-        if not descent.norm <= _ROUGH_GAIN * before:
-            model.forget()
+def refine(
+    problem: Differentiable, theta: FloatArray, model: Model, tolerance: float
+) -> FloatArray:
+    """Return a point to which cheap gradients lead, where there are any.
+
+    The model learns on the way. The tangent of the gradient leads further than rough
+    gradients do, and is of use near the minimum only.
+    """
+    rough = problem.rough()
+    if rough is None:
+        return theta
+    theta, is_near = _descend(rough, theta, model, tolerance)
+    problem.n_passes += rough.n_passes
+    if not is_near:
+        return theta
+    tangent = problem.tangent(theta)
+    theta, _ = _descend(tangent, theta, model, _SPARE * tolerance)
+    problem.n_passes += tangent.n_passes
+    return theta
+
+
+def _descend(
+    rough: Differentiable, theta: FloatArray, model: Model, tolerance: float
+) -> tuple[FloatArray, bool]:
+    """Return where whole steps lead while each gains, and whether they gained much."""
+    gradient = rough.gradient(theta)
+    start = norm = float(np.linalg.norm(gradient))
+    while norm > max(tolerance, rough.rounding(theta)):
+        step = model.direction(gradient)
+        after = rough.gradient(theta + step)
+        if not np.linalg.norm(after) <= _ROUGH_GAIN * norm:
             break
-    return descent.best_theta
+        model.learn(step, after - gradient)
+        theta, gradient = theta + step, after
+        norm = float(np.linalg.norm(gradient))
+    return theta, norm <= _NEAR * start
 
 
 def _solve_part(

@@ -1,6 +1,7 @@
 """The objective over a table or a part of it, in the units of the solver."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -35,9 +36,13 @@ class Ridged:
     linear: FloatArray
     share: float
 
-    def rough(self) -> "Ridged | None":
+    def rough(self) -> Self | None:
         """Return None: there are no cheaper gradients."""
         return None
+
+    def tangent(self, theta: FloatArray) -> Self:
+        """Return itself: products with a Hessian are no cheaper than gradients."""
+        return self
 
     def ridge_rounding(self, theta: FloatArray) -> float:
         """Return the rounding of ridge and linear term, which cancel in the end."""

@@ -278,4 +278,4 @@ def test_the_quantile_is_that_of_matrices_of_the_order_of_the_coefficients():
 def test_the_shares_of_rho_add_up_to_at_most_one():
     shares = ["_NOISE", "_MATRIX", "_MARGIN", "_LATTICE", "_ENTRIES", "_SMALL"]
     assert sum(getattr(levels, name) for name in shares) <= 1 + 1e-12
-    assert published._NOISE_SHARE + 2 * published._LATTICE_SHARE <= 1 + 1e-12
+    assert published.NOISE_SHARE + 2 * published.LATTICE_SHARE <= 1 + 1e-12
