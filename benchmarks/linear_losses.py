@@ -13,6 +13,7 @@ as without privacy, 1 as bad as a constant. One row more or less, delta = 1e-6.
 import argparse
 import sys
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -26,12 +27,19 @@ from skdp.losses import (
     PseudoHuberLoss,
     SmoothedHingeLoss,
     SmoothedQuantileLoss,
+    SoftmaxLoss,
 )
-from skdp.mechanisms import GaussianMechanism, ObjectivePerturbation
+from skdp.mechanisms import (
+    GaussianMechanism,
+    ObjectivePerturbation,
+    SoftmaxPerturbation,
+)
 
 DELTA = 1e-6
 LOSSES = {
     "logistic": LogisticLoss(),
+    "softmax, 3 classes": SoftmaxLoss(3),
+    "softmax, 10 classes": SoftmaxLoss(10),
     "smoothed hinge": SmoothedHingeLoss(),
     "log-cosh": LogCoshLoss(),
     "pseudo-Huber": PseudoHuberLoss(),
@@ -84,9 +92,11 @@ TABLES = [
 def price(loss, epsilon):
     """Return noise over that of a Gaussian release, and ridge over R^2."""
     target = ApproximateDP(epsilon, DELTA)
-    found = ObjectivePerturbation.calibrate(
-        target, radius=1.0, n_coefficients=10, loss=loss
-    )
+    if isinstance(loss, SoftmaxLoss):
+        calibrate = partial(SoftmaxPerturbation.calibrate, n_classes=loss.n_classes)
+    else:
+        calibrate = partial(ObjectivePerturbation.calibrate, loss=loss)
+    found = calibrate(target, radius=1.0, n_coefficients=10)
     least = GaussianMechanism.calibrate(target, l2_sensitivity=1.0, n_features=10)
     steepest = loss.constants(1.0).lipschitz
     return found.noise_law.scale / steepest / least.noise_law.scale, found.alpha

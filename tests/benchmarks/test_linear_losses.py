@@ -6,7 +6,9 @@ import pytest
 
 def test_both_tables_are_printed(monkeypatch, capsys):
     monkeypatch.setattr(bench, "TABLES", [bench.Table(200, 2, outliers=0.05)])
-    few = {name: bench.LOSSES[name] for name in ("logistic", "log-cosh", "Huber")}
+    few = {
+        name: bench.LOSSES[name] for name in ("logistic", "softmax, 3 classes", "Huber")
+    }
     monkeypatch.setattr(bench, "LOSSES", few)
     monkeypatch.setattr(bench.sys, "argv", ["linear_losses.py", "--quick"])
     assert bench.main() == 0
@@ -41,3 +43,10 @@ def test_the_logistic_loss_costs_what_a_gaussian_release_does():
     noise, ridge = bench.price(bench.LOSSES["smoothed hinge"], 1.0)
     assert 1.05 < noise < 1.15
     assert ridge > 5
+
+
+def test_more_classes_cost_a_longer_gradient_and_a_little_noise():
+    noise, ridge = bench.price(bench.LOSSES["softmax, 3 classes"], 1.0)
+    more, larger = bench.price(bench.LOSSES["softmax, 10 classes"], 1.0)
+    assert 1.1 < noise < more < 1.25
+    assert 2.0 < ridge < larger < 8.0
