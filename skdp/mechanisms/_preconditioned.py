@@ -68,7 +68,7 @@ _MOST_COEFFICIENTS = 2048
 #: Largest ridge to ask for: squares of what it pulls stay within the range of floats.
 _MOST_RIDGE = 1e100
 #: Below it a ridge times its centre rounds by more than the tolerance.
-_LEAST_EPSILON = 1e-6
+_LEAST_EPSILON = 1e-5
 #: Scales of log-cosh below which a minimiser over the scale is no float near a lattice.
 _LEAST_SCALE = 1e-5
 #: Share of mu^2 that the noise of the objective is taken to have, for the weights.

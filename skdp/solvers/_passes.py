@@ -25,21 +25,12 @@ def margins(
 
 
 def pull_back(
-    x: MatrixLike,
-    f: FloatArray,
-    slopes: FloatArray,
-    constant: float,
-    *,
-    in_runs: bool = False,
+    x: MatrixLike, f: FloatArray, slopes: FloatArray, constant: float
 ) -> FloatArray:
-    """Return the sum of ``slope * (f x, constant)`` over a block.
-
-    ``in_runs`` asks for the least rounding.
-    """
+    """Return the sum of ``slope * (f x, constant)`` over a block."""
     d = x.shape[1]
     out = np.empty(d + (constant > 0.0))
-    weights = slopes * f
-    out[:d] = product_in_runs(weights, x) if in_runs else weights @ x
+    out[:d] = product_in_runs(slopes * f, x)
     if constant:
         out[d] = constant * slopes.sum()
     return out

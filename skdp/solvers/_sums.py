@@ -1,7 +1,5 @@
 """Sums of many block results with little rounding."""
 
-from typing import cast
-
 import numpy as np
 
 from skdp._typing import FloatArray, MatrixLike
@@ -26,7 +24,7 @@ def product_in_runs(weights: FloatArray, x: MatrixLike) -> FloatArray:
             total.add(weights[run] @ x[run])
         return total.total()
     whole = n - n % _RUN
-    tail = cast(FloatArray, weights[whole:] @ x[whole:])
+    tail: FloatArray = weights[whole:] @ x[whole:]
     if not whole:
         return tail
     runs = weights[:whole].reshape(-1, 1, _RUN)
@@ -35,7 +33,8 @@ def product_in_runs(weights: FloatArray, x: MatrixLike) -> FloatArray:
         odd = parts[len(parts) - len(parts) % 2 :]
         half = len(parts) // 2
         parts = np.concatenate([parts[:half] + parts[half : 2 * half], odd])
-    return parts[0] + tail
+    out: FloatArray = parts[0] + tail
+    return out
 
 
 class PairwiseSum:

@@ -101,8 +101,7 @@ class WhitenedObjective:
         for index, (x, y, f) in enumerate(self.table):
             slopes = self._problem.loss.gradient(y, np.zeros_like(y))
             self.table.apply_weights(index, slopes)
-            # one pass, with more digits than the many of a solver
-            total.add(pull_back(x, f, slopes, self.table.constant, in_runs=True))
+            total.add(pull_back(x, f, slopes, self.table.constant))
         out: FloatArray = self.transform.T @ total.total() * self.table.unit
         return out
 

@@ -199,7 +199,7 @@ def test_the_budget_names_every_release_and_sums_to_one(name):
 
 
 @each
-@pytest.mark.parametrize("epsilon", [1e-9, 0.1, 3.0, 1000.0])
+@pytest.mark.parametrize("epsilon", [1e-5, 0.1, 3.0, 1000.0])
 def test_the_spend_is_what_was_asked(name, epsilon):
     spent = made(name, epsilon=epsilon).fit(*problem(name, 30)).privacy_spent_
     assert 0.999 * epsilon <= spent.epsilon <= epsilon
@@ -207,6 +207,17 @@ def test_the_spend_is_what_was_asked(name, epsilon):
     [part] = spent.parts
     assert part.name == "PreconditionedObjectivePerturbation"
     assert part.guarantee == spent.guarantee
+
+
+@each
+def test_budgets_too_small_for_a_metric_are_refused_or_left_to_the_identity(name):
+    X, y = problem(name, 30)
+    fitted = made(name, epsilon=1e-9).fit(X, y)
+    assert fitted.metric_ is None
+    assert 0.999e-9 <= fitted.privacy_spent_.epsilon <= 1e-9
+    with pytest.raises(ValueError, match="metric='private'") as caught:
+        made(name, epsilon=1e-9, metric="private").fit(X, y)
+    assert "metric='identity'" in str(caught.value)
 
 
 @each
