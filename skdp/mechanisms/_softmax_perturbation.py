@@ -100,7 +100,7 @@ class SoftmaxPerturbation(Mechanism[PrivateRows, FloatArray]):
     >>> mechanism = SoftmaxPerturbation.calibrate(
     ...     ApproximateDP(1.0, 1e-6), radius=1.0, n_coefficients=5, n_classes=3)
     >>> round(mechanism.alpha, 2), round(mechanism.noise_law.scale, 3)
-    (3.19, 6.792)
+    (2.14, 7.693)
     >>> mechanism.guarantee.epsilon(1e-6) <= 1.0
     True
     """
@@ -150,10 +150,10 @@ class SoftmaxPerturbation(Mechanism[PrivateRows, FloatArray]):
             Number of declared classes, from 2 to 10,000.
         alpha : float or "auto", default="auto"
             Ridge asked for; raised to the privacy floor where it is below: about
-            2 R^2 / epsilon, or 4 R^2 / epsilon for pure DP, and twice that under
-            replace-one. ``"auto"`` is 1.05 times the floor for pure DP, and with
-            Gaussian noise the least ridge whose noise is within a tenth of the noise
-            with any larger one.
+            2 R^2 / epsilon with Gaussian noise, 4 R^2 / epsilon for pure DP and twice
+            that under replace-one. ``"auto"`` is 1.05 times the floor or, with Gaussian
+            noise, the ridge from which on a larger one spares less than three tenths
+            of the noise.
 
         Returns
         -------

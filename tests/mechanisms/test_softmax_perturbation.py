@@ -101,7 +101,7 @@ def test_noise_is_never_below_and_by_default_near_the_least(
     assert mechanism.guarantee.epsilon(DELTA) <= epsilon
     assert mechanism.guarantee.delta(epsilon) == pytest.approx(DELTA, rel=1e-6)
     flat = calibrated(epsilon, n_classes, adjacency=adjacency, alpha=1e9)
-    assert flat.noise_law.scale <= sigma <= 1.101 * flat.noise_law.scale
+    assert flat.noise_law.scale <= sigma <= 1.301 * flat.noise_law.scale
 
 
 def test_two_classes_cost_one_gaussian_release_of_their_gradient():
@@ -331,7 +331,7 @@ def test_counting_one_wrong_class_is_caught():
 
 def test_a_replacement_charged_as_an_addition_is_caught():
     """Rows at an angle, both among rows of the class that is not theirs."""
-    m = calibrated(1.0, 2, adjacency="replace-one")
+    m = calibrated(1.0, 2, adjacency="replace-one", alpha=8.0)
     one, other = (0.9, 0.43), (-0.9, 0.43)
     base = [(one, 1, 40), (other, 1, 40)]
     tables = [*base, (one, 0, 1)], [*base, (other, 0, 1)]
