@@ -58,8 +58,8 @@ class ObjPertLogisticRegression(ProbabilityPredictions):
         Ridge on the *sum* of the losses (``1 / C`` in scikit-learn). The value used,
         ``alpha_``, is never below the floor that the guarantee needs; ``"auto"`` is
         1.05 times that floor (4 times under replace-one with ``delta > 0``), for more
-        than two classes with ``delta > 0`` the least ridge whose noise is within a
-        tenth of the least noise. A private metric, in which
+        than two classes a ridge above the floor whose noise is at most 1.3 times the
+        least. A private metric, in which
         one row has norm and gradient at most one, takes ``alpha`` over the squared
         bound of a row's norm where that is above its own floor.
     fit_intercept : bool, default=True
@@ -281,14 +281,15 @@ class ObjPertLogisticRegression(ProbabilityPredictions):
             Their labels.
         kind : {"either", "member", "non-member"}, default="either"
             Whether the absolute loss is bounded, or the signed loss of people who are
-            in the data, or are not. Without a report all three get the bound on the
-            absolute loss.
+            in the data, or are not. With a private metric all three get the bound on
+            the absolute loss.
         rho : float, default=None
             Probability, over the noise of the fit, that the bound fails for one row
             fixed beforehand; from 1e-300, below 1. None is 1e-6. Pure fits (delta = 0)
             do not use it: their bound fails with probability below 1e-12.
         simultaneous : bool, default=False
-            Whether ``rho`` counts failures for any row at all. Only with a report.
+            Whether ``rho`` counts failures for any row at all. Not with a private
+            metric.
 
         Returns
         -------
@@ -308,10 +309,4 @@ class ObjPertLogisticRegression(ProbabilityPredictions):
         if y is None:
             X, y = one_person(X)
         rho = check_question(kind, 1e-6 if rho is None else rho, simultaneous)
-        if simultaneous:
-            raise ValueError(
-                "simultaneous=True goes with two classes and the identity metric: the "
-                "bound of this fit is for one row fixed beforehand. Allowed: "
-                "simultaneous=False. For m rows chosen beforehand pass rho / m."
-            )
-        return self._row_loss(X, y, rho)
+        return self._row_loss(X, y, rho, kind=kind, simultaneous=simultaneous)

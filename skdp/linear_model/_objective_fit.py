@@ -192,13 +192,17 @@ class ObjectiveEstimator(PrivateEstimatorMixin, BaseEstimator):
             X, y = one_person(X)
         return self._row_loss(X, y, check_rho(1e-6 if rho is None else rho))
 
-    def _row_loss(self, X: MatrixLike, y: MatrixLike, rho: float) -> FloatArray:
-        """Bound the absolute loss of each row by all that was released."""
+    def _row_loss(
+        self, X: MatrixLike, y: MatrixLike, rho: float, **question: Any
+    ) -> FloatArray:
+        """Bound the loss of each row by all that was released."""
         # one cheap pass: larger blocks than a fit's cost fewer calls
         block_rows = max(1, min(8192, 2**19 // self.n_features_in_))
         rows = self._query_rows(X, y, block_rows)
         release = getattr(self, "release_", None)
-        return row_loss(self.mechanism_, self.theta_, release, rows, rho=rho)
+        return row_loss(
+            self.mechanism_, self.theta_, release, rows, rho=rho, **question
+        )
 
     def _query_rows(
         self, X: MatrixLike, y: MatrixLike, block_rows: int | None = None

@@ -27,6 +27,7 @@ from skdp.mechanisms import (
     SoftmaxPerturbation,
 )
 from skdp.pdp import preconditioned_loss, published_loss, softmax_loss
+from skdp.pdp._published import Kind
 from skdp.rows import Classes, PrivateRows
 from skdp.rows._encoder import Encoder
 
@@ -130,8 +131,10 @@ def row_loss(
     rows: PrivateRows,
     *,
     rho: float,
+    kind: Kind = "either",
+    simultaneous: bool = False,
 ) -> FloatArray:
-    """Bound the loss of each row by all that was released, for rows fixed beforehand.
+    """Bound the loss of each row by all that was released.
 
     Parameters
     ----------
@@ -144,11 +147,33 @@ def row_loss(
         The rows asked about.
     rho : float
         Probability that the bound fails.
+    kind : {"either", "member", "non-member"}
+        Which loss; with a private metric always the absolute one.
+    simultaneous : bool
+        Whether for all rows at once.
+
+    Raises
+    ------
+    ValueError
+        If ``simultaneous`` is asked of a private metric.
     """
     if isinstance(mechanism, PreconditionedObjectivePerturbation):
+        if simultaneous:
+            raise ValueError(
+                "simultaneous=True does not go with a private metric: the bound is for "
+                "one row fixed beforehand. Allowed: simultaneous=False. For m rows "
+                "chosen beforehand pass rho / m, or fit with metric='identity'."
+            )
         return preconditioned_loss(
             mechanism, cast(PreconditionedRelease, release), rows, rho=rho
         )
     if isinstance(mechanism, SoftmaxPerturbation):
-        return softmax_loss(mechanism, theta.ravel(), rows, rho=rho)
+        return softmax_loss(
+            mechanism,
+            theta.ravel(),
+            rows,
+            kind=kind,
+            rho=rho,
+            simultaneous=simultaneous,
+        )
     return published_loss(cast(ObjectivePerturbation, mechanism), theta, rows, rho=rho)
