@@ -11,6 +11,7 @@ s        sqrt(2) R times the rate of K-norm noise             -> ``rate``
 """
 
 import math
+import sys
 from functools import lru_cache
 
 from scipy.optimize import brentq
@@ -65,7 +66,9 @@ def _cheap_curvature(target: SoftmaxTarget, most: float) -> float:
     mu = softmax_mu(target, 0.0, 0.0) / _NEAR_LEAST
 
     def excess(kappa: float) -> float:
-        return math.log(_curve(target, mu, kappa, 0.0).delta(epsilon) / delta)
+        found = _curve(target, mu, kappa, 0.0).delta(epsilon)
+        # a delta that underflows is below every target
+        return math.log(max(found, sys.float_info.min)) - math.log(delta)
 
     if excess(most) <= 0.0:
         return most

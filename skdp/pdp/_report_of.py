@@ -21,9 +21,8 @@ def report_of(estimator: Any) -> PublishedReport:
     name = type(estimator).__name__
     if hasattr(estimator, "report_"):  # an estimator that has one for other fits
         raise TypeError(
-            f"this fit of {name} publishes no report. Allowed: a fit of two classes in "
-            "the columns as they are. Fit again with metric='identity', or ask the "
-            "estimator for pdp_loss."
+            f"this fit of {name} publishes no report. Allowed: a fit of two classes "
+            "with metric='identity'. Fit so, or ask the estimator for pdp_loss."
         )
     raise TypeError(
         f"the estimator publishes no report, got {name}. Allowed: a fitted estimator "

@@ -29,6 +29,8 @@ __all__ = [
 
 #: Lengths of rows within this factor of the unit are safe in single precision.
 _FAR = 2.0**-50
+#: Numbers of the second derivatives of rows that are held at once.
+_MOST_ENTRIES = 2**21
 
 
 def matrix_margins(
@@ -159,8 +161,17 @@ def matrix_gradient_hessian(
     for x, y, f in table:
         t = matrix_margins(x, f, theta, table.constant)
         total.add(pull_back(x, f, loss.gradient(y, t), table.constant))
-        hessian.add(x, f, loss.hessian(y, t), table.constant)
+        for rows in _short_runs(len(y), len(theta)):
+            bent = loss.hessian(y[rows], t[rows])
+            hessian.add(x[rows], f[rows], bent, table.constant)
     return total.total(), hessian.total()
+
+
+def _short_runs(n_rows: int, n_margins: int) -> Iterator[slice]:
+    """Yield runs of rows whose second derivatives take some 16 MiB at most."""
+    step = max(1, _MOST_ENTRIES // n_margins**2)
+    for start in range(0, n_rows, step):
+        yield slice(start, start + step)
 
 
 class MatrixCurvature:
@@ -177,7 +188,7 @@ class MatrixCurvature:
         """Keep the margins of the next block, and add to the diagonal."""
         d, constant = self._table.n_features, self._table.constant
         self._margins.append(t)
-        bent = np.diagonal(self._loss.hessian(y, t), axis1=1, axis2=2)
+        bent = self._loss.hessian_diagonal(y, t)
         weights = bent * (f * f)[:, None]
         squares = x * x if isinstance(x, np.ndarray) else x.multiply(x).tocsr()
         self._diagonal[:, :d] += (squares.T @ weights).T
