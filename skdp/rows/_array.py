@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skdp._typing import FloatArray
+from skdp.rows._classes import Classes
 from skdp.rows._encoder import Encoder
 
 __all__ = [
@@ -31,6 +32,11 @@ def default_block_rows(n_features: int) -> int:
     """Return the number of rows of a block of about half a megabyte."""
     rows = BLOCK_ELEMENTS // max(1, n_features)
     return min(_MAX_ROWS, max(_MIN_ROWS, rows))
+
+
+def _calls(labels: Encoder | None) -> int:
+    """Return by how much blocks should be longer: more margins a row, more calls."""
+    return 2 if isinstance(labels, Classes) else 1
 
 
 class Runs(NamedTuple):
@@ -76,7 +82,7 @@ class ArrayBlocks:
     ) -> None:
         self.labels = labels
         self._X, self._y = X, y
-        self._block_rows = block_rows or default_block_rows(X.shape[1])
+        self._block_rows = block_rows or _calls(labels) * default_block_rows(X.shape[1])
         self._starts = starts or range(0, X.shape[0], self._block_rows)
         self.runs = Runs(self._block_rows, self._starts)
 
