@@ -3,7 +3,8 @@ r"""Norms of clipped rows in a metric, a block at a time.
 Notation
 --------
 A      public matrix of the metric, in the units of a table
-Q R    its factors, Q orthogonal: :math:`|A x| = |R x|`, and R costs half of A
+Q L    its factors, Q orthogonal, L lower triangular: :math:`|A x| = |L x|`, at half
+       the cost
 x~     clipped row followed by the constant of the intercept
 """
 
@@ -27,8 +28,10 @@ class RowLengths:
     """
 
     def __init__(self, transform: FloatArray, constant: float) -> None:
-        # a factor of A, not of A'A: rounding stays relative to A
-        self._factor = np.asfortranarray(np.linalg.qr(transform, mode="r"))
+        # a factor of A, not of A'A: rounding stays relative to A. That of the columns
+        # in reverse is upper triangular
+        upper = np.asarray(np.linalg.qr(np.fliplr(transform), mode="r"))
+        self._factor = np.asfortranarray(np.flip(upper))
         self._constant = constant
         self._buffer = np.empty(0)
 
@@ -42,7 +45,7 @@ class RowLengths:
         return np.sqrt(out, out=out)
 
     def _dense(self, x: FloatArray, factors: FloatArray) -> FloatArray:
-        """Return ``R x~`` of dense rows, in a buffer that the next block overwrites."""
+        """Return ``L x~`` of dense rows, in a buffer that the next block overwrites."""
         (n, d), order = x.shape, len(self._factor)
         if self._buffer.size < n * order:
             self._buffer = np.empty(n * order)
@@ -59,13 +62,14 @@ class RowLengths:
                 self._factor,
                 rows.T,
                 side=by_columns,
+                lower=True,
                 trans_a=by_columns,
                 overwrite_b=True,
             )
         return lines
 
     def _sparse(self, x: MatrixLike, factors: FloatArray) -> FloatArray:
-        """Return ``R x~`` of sparse rows."""
+        """Return ``L x~`` of sparse rows."""
         d = x.shape[1]
         u: FloatArray = np.asarray(x @ self._factor[:, :d].T)
         u *= factors[:, None]

@@ -88,7 +88,8 @@ class NoisyPart:
 
     def smooth(self, vector: FloatArray, source: RandomSource) -> FloatArray:
         """Return a vector on the lattice, blurred."""
-        return self.step.release(vector, source).output
+        out: FloatArray = self.step.release_each(vector[np.newaxis], source)[0]
+        return out
 
 
 @dataclass(frozen=True, slots=True)

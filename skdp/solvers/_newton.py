@@ -175,16 +175,19 @@ class Descent:
 
 
 def warm_start(
-    problem: Differentiable, theta: FloatArray | None = None
+    problem: Differentiable,
+    theta: FloatArray | None = None,
+    model: Model | None = None,
+    parts: tuple[float, ...] | None = None,
 ) -> tuple[FloatArray, Model | None]:
     """Return a point and a model found on parts spread over the table.
 
-    The first part starts at ``theta``, by default at zero.
+    The first part starts at ``theta``, by default at zero, and with ``model``; the
+    parts are those of the problem unless others are given.
     """
     if theta is None:
         theta = np.zeros(problem.linear.size)
-    model: Model | None = None
-    for fraction in problem.parts:
+    for fraction in problem.parts if parts is None else parts:
         part = problem.part(fraction)
         if part is not None:
             theta, model = _solve_part(part, theta, model)

@@ -47,13 +47,16 @@ def data_gradient(table: Table, loss: Loss, theta: FloatArray) -> FloatArray:
 
 
 def data_gradient_hessian(
-    table: Table, loss: Loss, theta: FloatArray
+    table: Table, loss: Loss, theta: FloatArray, *, single: bool = False
 ) -> tuple[FloatArray, FloatArray]:
-    """Return gradient and Hessian of the sum of losses, in the units of the table."""
+    """Return gradient and Hessian of the sum of losses, in the units of the table.
+
+    With ``single`` the products of the Hessian are of single precision, dense rows'.
+    """
     d = table.n_features
     total = PairwiseSum(np.zeros(table.n_coefficients))
     hessian = np.zeros((table.n_coefficients, table.n_coefficients))
-    buffer = np.empty(0)
+    buffer = np.empty(0, dtype=np.float32 if single else np.float64)
     for index, (x, y, f) in enumerate(table):
         t = margins(x, f, theta, table.constant)
         slopes, curvatures = loss.derivatives(y, t)
@@ -65,9 +68,10 @@ def data_gradient_hessian(
             hessian[:d, :d] += (weighted.T @ weighted).toarray()
         else:
             if buffer.size < x.size:
-                buffer = np.empty(x.size)
+                buffer = np.empty(x.size, dtype=buffer.dtype)
             weighted = _like(buffer, x)
-            np.multiply(x, weights, out=weighted)
+            # a row may be far outside the ball: its product is rounded, not itself
+            np.multiply(x, weights, out=weighted, casting="same_kind")
             # A' A of one array is a symmetric rank-k update: half the work
             hessian[:d, :d] += weighted.T @ weighted
         if table.constant:
@@ -77,7 +81,7 @@ def data_gradient_hessian(
     return total.total(), hessian
 
 
-def _like(buffer: FloatArray, x: FloatArray) -> FloatArray:
+def _like(buffer: np.ndarray, x: FloatArray) -> np.ndarray:
     """Return the start of a buffer in the shape and memory order of ``x``."""
     order: Literal["C", "F"] = "F" if x.strides[0] < x.strides[1] else "C"
     return buffer[: x.size].reshape(x.shape, order=order)

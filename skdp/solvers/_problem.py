@@ -70,6 +70,8 @@ class Problem(Ridged):
     transform : ndarray of shape (n_coefficients, n_coefficients), optional
         Turns a point into coefficients; the identity without it. Ridge, linear term,
         points, gradients and models are then in the coordinates of the point.
+    single : bool, default=False
+        Whether models come from Hessians of single precision, which they only follow.
     """
 
     table: Table
@@ -79,6 +81,7 @@ class Problem(Ridged):
     share: float = 1.0
     n_passes: int = 0
     transform: FloatArray | None = None
+    single: bool = False
 
     def gradient(self, theta: FloatArray) -> FloatArray:
         """Return the gradient at ``theta``."""
@@ -89,18 +92,22 @@ class Problem(Ridged):
     def gradient_model(self, theta: FloatArray) -> tuple[FloatArray, Model]:
         """Return gradient and a fresh model at ``theta``."""
         if not self.matrix_free:
-            gradient, hessian = self.gradient_hessian(theta)
+            gradient, hessian = self.gradient_hessian(theta, single=self.single)
             return gradient, QuadraticModel(hessian, self.alpha)
         self.n_passes += 1
         data, curvature = data_gradient_curvature(self.table, self.loss, theta)
         model = CurvatureModel(curvature, self.alpha, self.share)
         return self._regularise(data, theta), model
 
-    def gradient_hessian(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def gradient_hessian(
+        self, theta: FloatArray, *, single: bool = False
+    ) -> tuple[FloatArray, FloatArray]:
         """Return gradient and Hessian at ``theta`` from one pass."""
         self.n_passes += 1
         coefficients = self._coefficients(theta)
-        data, hessian = data_gradient_hessian(self.table, self.loss, coefficients)
+        data, hessian = data_gradient_hessian(
+            self.table, self.loss, coefficients, single=single
+        )
         if self.transform is not None:
             hessian = self.transform.T @ hessian @ self.transform
         hessian /= self.share
@@ -127,6 +134,7 @@ class Problem(Ridged):
             self.linear,
             share,
             transform=self.transform,
+            single=self.single,
         )
 
     @property

@@ -68,3 +68,21 @@ def test_guesses_are_near_the_mean_curvature():
     guess = guessed_hessian(geometry, moment, LogisticLoss(), None)
     np.testing.assert_allclose(guess.hessian, 0.15 * turned)
     assert not guess.beats_parts
+
+
+def test_models_of_single_precision_lead_to_the_same_answer_with_far_rows():
+    x = RNG.standard_normal((500, D)) * np.logspace(0, -6, D)
+    x[::3] *= 1e140
+    table = Table(as_row_blocks(x, np.sign(x[:, 0])), L2Ball(1.0))
+    found = []
+    for single in (True, False):
+        of = WhitenedObjective(table, LogisticLoss(), 0.5, TURN)
+        assert of._problem.single
+        of._problem.single = single
+        found.append(of.minimise(PULL, start=np.zeros(D), gradient_tol=1e-9))
+        assert found[-1].gradient_norm <= 1e-9
+    np.testing.assert_allclose(found[0].x, found[1].x, atol=4e-9)
+    gradient, hessian = of.gradient_hessian(PULL)
+    single = of._problem.gradient_hessian(PULL, single=True)
+    np.testing.assert_allclose(single[1], hessian, rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(single[0] - of._problem.linear, gradient)
