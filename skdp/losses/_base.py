@@ -208,6 +208,10 @@ class MatrixLoss(Protocol):
         """Return the second derivative, shape (n, K, K)."""
         ...
 
+    def hessian_diagonal(self, y: FloatArray, t: FloatArray) -> FloatArray:
+        """Return the second derivative along each margin, shape (n, K)."""
+        ...
+
     def hessian_product(
         self, y: FloatArray, t: FloatArray, v: FloatArray
     ) -> FloatArray:

@@ -137,6 +137,12 @@ class SoftmaxLoss:
         out[diagonal, diagonal] = -out.sum(axis=1)
         return out.transpose(2, 0, 1)
 
+    def hessian_diagonal(self, y: FloatArray, t: FloatArray) -> FloatArray:
+        """Return ``p (1 - p)``, shape (n, K)."""
+        p = self._weighed(y, t)
+        p *= 1.0 - p
+        return p.T
+
     def hessian_product(
         self, y: FloatArray, t: FloatArray, v: FloatArray
     ) -> FloatArray:
