@@ -209,7 +209,7 @@ class MatrixLoss(Protocol):
         ...
 
     def hessian_diagonal(self, y: FloatArray, t: FloatArray) -> FloatArray:
-        """Return what is on the diagonal of the second derivative, shape (n, K)."""
+        """Return the second derivative along each margin, shape (n, K)."""
         ...
 
     def hessian_product(

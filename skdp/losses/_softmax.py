@@ -138,10 +138,10 @@ class SoftmaxLoss:
         return out.transpose(2, 0, 1)
 
     def hessian_diagonal(self, y: FloatArray, t: FloatArray) -> FloatArray:
-        """Return ``p (1 - p)`` for each row, shape (n, K)."""
+        """Return ``p (1 - p)``, shape (n, K)."""
         p = self._weighed(y, t)
-        out: FloatArray = p * (1.0 - p)
-        return out.T
+        p *= 1.0 - p
+        return p.T
 
     def hessian_product(
         self, y: FloatArray, t: FloatArray, v: FloatArray

@@ -13,6 +13,8 @@ formed. The rows of W sum to zero, as losses depend on differences of margins, w
 gives what is on its diagonal.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from skdp._typing import FloatArray, MatrixLike
@@ -21,6 +23,8 @@ __all__ = ["HessianSum"]
 
 #: Rows multiplied together, and columns of ``x x'``: both halves stay in cache.
 _ROWS, _COLUMNS = 1024, 256
+#: Elements of all W of these rows (4 MB).
+_WEIGHTS = 2**19
 
 
 class HessianSum:
@@ -42,18 +46,22 @@ class HessianSum:
         self._packed = np.zeros(
             (len(self._upper[0]), n_coefficients * (n_coefficients + 1) // 2)
         )
+        self._rows = max(1, min(_ROWS, _WEIGHTS // n_margins**2))
         self._outer: FloatArray = np.empty(
-            (_COLUMNS + n_coefficients) * _ROWS, precision
+            (_COLUMNS + n_coefficients) * self._rows, precision
         )
+
+    def pieces(self, n_rows: int) -> Iterator[slice]:
+        """Yield slices of rows to be added together."""
+        for start in range(0, n_rows, self._rows):
+            yield slice(start, start + self._rows)
 
     def add(
         self, x: MatrixLike, f: FloatArray, weights: FloatArray, constant: float
     ) -> None:
-        """Add the rows ``(f x, constant)`` with their W, shape (n, K, K)."""
+        """Add the rows ``(f x, constant)`` of one piece with their W."""
         halves = weights.transpose(1, 2, 0)[self._upper]
-        for start in range(0, len(f), _ROWS):
-            rows = slice(start, start + _ROWS)
-            self._add(self._fitted(x[rows], f[rows], constant), halves[:, rows])
+        self._add(self._fitted(x, f, constant), halves)
 
     def _fitted(self, x: MatrixLike, f: FloatArray, constant: float) -> FloatArray:
         """Return the clipped rows with their constant, each column in one piece."""

@@ -8,13 +8,9 @@ import numpy as np
 from skdp._typing import FloatArray
 from skdp.losses import MatrixLoss
 from skdp.solvers._curvature import CurvatureModel
-from skdp.solvers._matrix_passes import (
-    matrix_gradient,
-    matrix_gradient_curvature,
-    matrix_gradient_hessian,
-    rough_gradient,
-    rough_product,
-)
+from skdp.solvers._matrix_curvature import matrix_gradient_curvature
+from skdp.solvers._matrix_passes import matrix_gradient, matrix_gradient_hessian
+from skdp.solvers._matrix_rough import rough_gradient, rough_product
 from skdp.solvers._model import Model, QuadraticModel
 from skdp.solvers._problem import Ridged
 from skdp.solvers._table import Table
@@ -23,11 +19,18 @@ __all__ = ["MatrixProblem", "RoughProblem", "TangentProblem"]
 
 #: Above this many coefficients a Hessian costs too much time and memory (18 MB).
 _MAX_COEFFICIENTS = 1500
+#: Above this many classes pairs of them cost more than all else.
+_MAX_CLASSES = 128
 #: Shares of the rows on which a start is found: smaller ones, as Hessians cost more.
 _PARTS = (0.02, 0.1)
-#: A gradient takes four products a coefficient and row, and about forty for each
-#: margin; a Hessian two for each pair of coefficients. Measured at 10 to 100 columns.
-_MARGIN_COST = 40.0
+#: What replaces the last of them where rows are few, from the smallest that will do.
+_LARGER_PARTS = (0.2, 0.4)
+#: Nanoseconds a row, measured at 3 to 100 classes and 4 to 300 columns: of a gradient
+#: for each class and coefficient; of a Hessian for each pair of coefficients, of
+#: columns and of classes. Of factoring it for each triple of coefficients, in all.
+_CLASS_NS, _COEFFICIENT_NS = 15.0, 0.8
+_PAIR_NS, _COLUMNS_NS, _CLASSES_NS = 0.02, 0.7, 6.0
+_TRIPLE_NS = 0.025
 #: A row tells about K - 1 coefficients of a column; parts hold so many rows for each
 #: coefficient.
 _ROWS_A_COEFFICIENT = 2
@@ -77,7 +80,9 @@ class MatrixProblem(Ridged):
     @property
     def matrix_free(self) -> bool:
         """Whether the Hessian is too large to be formed."""
-        return self.linear.size > _MAX_COEFFICIENTS
+        return (
+            self.linear.size > _MAX_COEFFICIENTS or self.loss.n_classes > _MAX_CLASSES
+        )
 
     @property
     def parts(self) -> tuple[float, ...]:
@@ -87,17 +92,24 @@ class MatrixProblem(Ridged):
     @property
     def hessian_cost(self) -> float:
         """What a Hessian costs more than a gradient, in gradients."""
-        gradient = 4.0 * self.linear.size + _MARGIN_COST * self.loss.n_classes
-        return float(self.linear.size**2 / gradient)
+        K, d = self.loss.n_classes, self.table.n_coefficients
+        size = self.linear.size
+        gradient = _CLASS_NS * K + _COEFFICIENT_NS * size
+        hessian = _PAIR_NS * size**2 + _COLUMNS_NS * d**2 + _CLASSES_NS * K**2
+        factor = _TRIPLE_NS * size**3 / max(1, self.table.n_rows_seen)
+        return (hessian + factor) / gradient
 
     def part(self, fraction: float) -> "MatrixProblem | None":
         """Return the problem of about ``fraction`` of the rows, where that is cheap."""
         at_least = _ROWS_A_COEFFICIENT * self.linear.size
-        part = self.table.part(fraction, at_least)
-        if part is None:
-            return None
-        table, share = part
-        return MatrixProblem(table, self.loss, self.alpha, self.linear, share)
+        larger = _LARGER_PARTS if fraction == _PARTS[-1] else ()
+        for size in (fraction, *larger):
+            part = self.table.part(size, at_least)
+            if part is not None:
+                return MatrixProblem(
+                    part[0], self.loss, self.alpha, self.linear, part[1]
+                )
+        return None
 
     def rough(self) -> "RoughProblem | None":
         """Return the problem with gradients in single precision, where that pays."""

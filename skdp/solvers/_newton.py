@@ -29,7 +29,7 @@ _PART_STEPS = 10
 _FRESH_PASSES = 3.0
 #: A step on rough gradients that leaves more than this has met their rounding, or a
 #: problem that needs care.
-_ROUGH_GAIN = 0.3
+_ROUGH_GAIN = 0.5
 #: Steps that leave less than this in all end near the minimum.
 _NEAR = 1e-3
 #: Share of the tolerance that tangents leave to their own errors.
@@ -224,11 +224,14 @@ def _descend(
     while norm > max(tolerance, rough.rounding(theta)):
         step = model.direction(gradient)
         after = rough.gradient(theta + step)
-        if not np.linalg.norm(after) <= _ROUGH_GAIN * norm:
+        before, norm = norm, float(np.linalg.norm(after))
+        if not norm < before:
+            return theta, before <= _NEAR * start
+        theta = theta + step
+        if norm > _ROUGH_GAIN * before:
             break
         model.learn(step, after - gradient)
-        theta, gradient = theta + step, after
-        norm = float(np.linalg.norm(gradient))
+        gradient = after
     return theta, norm <= _NEAR * start
 
 

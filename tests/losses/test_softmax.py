@@ -79,6 +79,12 @@ def test_bounds_hold_and_shifts_of_all_margins_change_nothing(
     gradient, hessian = loss.gradient(y, t), loss.hessian(y, t)
     assert np.linalg.norm(gradient, axis=1).max() <= np.sqrt(2) * (1 + 1e-15)
     assert np.abs(gradient.sum(axis=1)).max() <= 1e-15
+    diagonal = np.diagonal(hessian, axis1=1, axis2=2)
+    np.testing.assert_allclose(loss.hessian_diagonal(y, t), diagonal, atol=1e-15)
+    product = (hessian @ gradient[:, :, None])[:, :, 0]
+    np.testing.assert_allclose(
+        loss.hessian_product(y, t, gradient), product, atol=1e-15
+    )
     assert np.linalg.eigvalsh(hessian).max() <= 0.5 * (1 + 1e-14)
     assert np.trace(hessian, axis1=1, axis2=2).max() <= loss.trace * (1 + 1e-14)
     probabilities = loss.probabilities(t)
@@ -89,11 +95,34 @@ def test_bounds_hold_and_shifts_of_all_margins_change_nothing(
     )
 
 
+def test_single_precision_stays_what_it_is():
+    generator = np.random.default_rng(0)
+    t, y = generator.normal(size=(50, 4)), np.arange(50.0) % 5
+    loss, single = SoftmaxLoss(4), t.astype(np.float32)
+    for method in (loss.gradient, loss.hessian, loss.hessian_diagonal):
+        rough = method(y, single)
+        assert rough.dtype == np.float32
+        np.testing.assert_allclose(rough, method(y, t), atol=1e-6)
+    rough = loss.hessian_product(y, single, single)
+    assert rough.dtype == np.float32
+    np.testing.assert_allclose(rough, loss.hessian_product(y, t, t), atol=1e-6)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_margins_are_read_in_any_order_and_left_alone(order):
+    t = np.asarray(np.random.default_rng(0).normal(size=(9, 3)), order=order)
+    y, before, loss = np.arange(9.0) % 4, t.copy(), SoftmaxLoss(3)
+    for method in (loss.value, loss.gradient, loss.hessian, loss.hessian_diagonal):
+        expected = np.concatenate([method(y[[i]], t[[i]]) for i in range(9)])
+        np.testing.assert_allclose(method(y, t), expected, rtol=1e-15, atol=1e-300)
+    np.testing.assert_array_equal(t, before)
+
+
 @pytest.mark.parametrize("label", [-1.0, 3.0, 0.5, np.nan, np.inf, -0.5])
 def test_a_label_that_is_no_class_counts_for_nothing(label):
     loss, t = SoftmaxLoss(3), np.array([[1.0, -2.0, 3.0]])
     y = np.array([label])
-    for method in (loss.value, loss.gradient, loss.hessian):
+    for method in (loss.value, loss.gradient, loss.hessian, loss.hessian_diagonal):
         np.testing.assert_array_equal(method(y, t), 0.0)
     np.testing.assert_array_equal(loss.hessian_product(y, t, t), 0.0)
 

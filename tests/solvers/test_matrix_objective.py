@@ -120,8 +120,9 @@ def test_packed_halves_make_the_whole_hessian(sizes, precision):
     W[:, range(k), range(k)] -= W.sum(axis=2)
     fitted = np.column_stack([x * f[:, None], np.ones(n)])
     total = HessianSum(k, d + 1, precision)
-    total.add(x[:1_050], f[:1_050], W[:1_050], 1.0)
-    total.add(sp.csr_array(x[1_050:]), f[1_050:], W[1_050:], 1.0)
+    for rows in total.pieces(n):
+        held = x[rows] if rows.start else sp.csr_array(x[rows])
+        total.add(held, f[rows], W[rows], 1.0)
     expected = np.einsum("nkm,ni,nj->kimj", W, fitted, fitted, optimize=True)
     size = k * (d + 1)
     tolerance = 1e-9 if precision is np.float64 else 2e-2
