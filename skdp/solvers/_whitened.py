@@ -35,7 +35,7 @@ _PARTS = (0.05, 0.2)
 class Guess(NamedTuple):
     """What the Hessian of the sum of losses is like, known without a pass.
 
-    Attributes
+    Parameters
     ----------
     hessian : ndarray of shape (n_coefficients, n_coefficients)
         Positive semidefinite, in the coordinates of phi, without the ridge. It steers

@@ -15,7 +15,6 @@ import traceback
 import tracemalloc
 import warnings
 from decimal import Decimal
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -920,11 +919,3 @@ def test_clones_keep_every_parameter_as_it_was_given(name):
     before = dict(model.get_params())
     model.fit(*table(name))
     assert all(model.get_params()[p] is v for p, v in before.items())
-
-
-def test_the_page_about_the_family_runs_as_it_stands():
-    page = Path(__file__).parents[2] / "docs" / "linear_family.md"
-    blocks = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
-    assert blocks
-    for block in blocks:
-        exec(block, {})

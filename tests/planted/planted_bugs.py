@@ -14,7 +14,7 @@ import numpy as np
 from planting import bug, scaled
 from sklearn.preprocessing import StandardScaler
 
-import skdp.linear_model._logistic as logistic
+import skdp.linear_model._objective_fit as objective_fit
 import skdp.linear_model._settings as settings
 import skdp.mechanisms._exponential as exponential
 import skdp.mechanisms._gaussian as gaussian
@@ -28,6 +28,7 @@ import skdp.pdp._published as published
 import skdp.random._exponential_weights as weights
 import skdp.rows._l2ball as l2ball
 from skdp.accounting import ObjectivePerturbationDP
+from skdp.linear_model import ObjPertLogisticRegression
 from skdp.losses import LogisticLoss, LossConstants
 from skdp.random import SeededSource, as_random_source
 from skdp.rows import L2Ball, Labels, PrivateRows, as_row_blocks
@@ -477,30 +478,31 @@ def _():
 @bug("estimator.scaled_by_its_own_data", "replay")
 def _():
     def wrap(enter):
-        def broken(estimator, X, *rest):
-            return enter(estimator, StandardScaler().fit_transform(X), *rest)
+        def broken(estimator, X, *rest, **options):
+            return enter(estimator, StandardScaler().fit_transform(X), *rest, **options)
 
         return broken
 
-    return [(logistic, "enter_training", wrap)]
+    return [(objective_fit, "enter_training", wrap)]
 
 
 @bug("estimator.mean_removed", "replay")
 def _():
     def wrap(enter):
-        def broken(estimator, X, *rest):
-            return enter(estimator, np.asarray(X) - np.mean(X, axis=0), *rest)
+        def broken(estimator, X, *rest, **options):
+            centred = np.asarray(X) - np.mean(X, axis=0)
+            return enter(estimator, centred, *rest, **options)
 
         return broken
 
-    return [(logistic, "enter_training", wrap)]
+    return [(objective_fit, "enter_training", wrap)]
 
 
 @bug("estimator.weights_by_class_counts", "replay")
 def _():
     def wrap(enter):
-        def broken(estimator, X, y, ball, labels):
-            _, labels = enter(estimator, X, y, ball, labels)
+        def broken(estimator, X, y, ball, labels, **options):
+            _, labels = enter(estimator, X, y, ball, labels, **options)
             X, y = np.asarray(X, float), np.asarray(y)
             rare = y == (1 if np.mean(y == 1) < 0.5 else -1)
             X, y = np.vstack([X, X[rare]]), np.append(y, y[rare])
@@ -509,19 +511,19 @@ def _():
 
         return broken
 
-    return [(logistic, "enter_training", wrap)]
+    return [(objective_fit, "enter_training", wrap)]
 
 
 @bug("estimator.classes_read_from_y", "surface")
 def _():
     def wrap(enter):
-        def broken(estimator, X, y, ball, labels):
-            rows, _ = enter(estimator, X, y, ball, labels)
+        def broken(estimator, X, y, ball, labels, **options):
+            rows, _ = enter(estimator, X, y, ball, labels, **options)
             return rows, Labels(np.unique(y)[-2:])
 
         return broken
 
-    return [(logistic, "enter_training", wrap)]
+    return [(objective_fit, "enter_training", wrap)]
 
 
 @bug("estimator.keeps_rows", "surface")
@@ -533,7 +535,7 @@ def _():
 
         return broken
 
-    return [(logistic.ObjPertLogisticRegression, "fit", wrap)]
+    return [(ObjPertLogisticRegression, "fit", wrap)]
 
 
 @bug("estimator.keeps_row_count", "surface")
@@ -545,7 +547,7 @@ def _():
 
         return broken
 
-    return [(logistic.ObjPertLogisticRegression, "fit", wrap)]
+    return [(ObjPertLogisticRegression, "fit", wrap)]
 
 
 @bug("estimator.keeps_noise", "surface")
@@ -563,7 +565,7 @@ def _():
 
         return broken
 
-    return [(logistic.ObjPertLogisticRegression, "fit", wrap)]
+    return [(ObjPertLogisticRegression, "fit", wrap)]
 
 
 @bug("estimator.ridge_by_row_count", "surface")
@@ -619,7 +621,7 @@ def _():
 
 @bug("pdp.one_sided_quantile", "losses")
 def _():
-    return [(published, "_NOISE_SHARE", lambda share: 2 * share)]
+    return [(published, "NOISE_SHARE", lambda share: 2 * share)]
 
 
 @bug("pdp.member_and_stranger_exchanged", "losses")
