@@ -266,7 +266,7 @@ HOSTILE = {
     "badly scaled, small": (X0 * np.logspace(-7, 0, 6), Y0, {"alpha": 1e-2}),
     "tiny alpha": (X0, Y0, {"alpha": 1e-3}),
     "huge noise": (X0, Y0, {"linear": 1e4}),
-    "noise of the size of n": (X0, Y0, {"linear": 2e4, "alpha": 1e-2}),
+    "noise of the size of n": (X0, Y0, {"linear": 2e4, "alpha": 1e-2, "passes": 60}),
     "noise alone": (np.zeros((3, 2)), Y0[:3], {"linear": 1e4}),
     "rare rows carry columns": (RARE, Y0, {"alpha": 1e-3, "passes": 150}),
     "rows from 1e-200 to 1e308": (FAR, Y0, {}),
