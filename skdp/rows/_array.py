@@ -28,15 +28,16 @@ _RUNS = 128
 GATHERED_ELEMENTS = 2**20
 
 
-def default_block_rows(n_features: int) -> int:
-    """Return the number of rows of a block of about half a megabyte."""
+def default_block_rows(n_features: int, labels: Encoder | None = None) -> int:
+    """Return the number of rows of a block of about half a megabyte.
+
+    Of rows with several classes it is a megabyte, as they take more calls a block, of
+    columns or of margins.
+    """
+    if isinstance(labels, Classes):
+        return 2 * default_block_rows(max(n_features, labels.classes.size))
     rows = BLOCK_ELEMENTS // max(1, n_features)
     return min(_MAX_ROWS, max(_MIN_ROWS, rows))
-
-
-def _calls(labels: Encoder | None) -> int:
-    """Return by how much blocks should be longer: more margins a row, more calls."""
-    return 2 if isinstance(labels, Classes) else 1
 
 
 class Runs(NamedTuple):
@@ -82,7 +83,7 @@ class ArrayBlocks:
     ) -> None:
         self.labels = labels
         self._X, self._y = X, y
-        self._block_rows = block_rows or _calls(labels) * default_block_rows(X.shape[1])
+        self._block_rows = block_rows or default_block_rows(X.shape[1], labels)
         self._starts = starts or range(0, X.shape[0], self._block_rows)
         self.runs = Runs(self._block_rows, self._starts)
 

@@ -46,7 +46,7 @@ class FrameBlocks:
     ) -> None:
         self.labels = labels
         self._X, self._y = X, y
-        rows = block_rows or _BLOCK_FACTOR * default_block_rows(X.shape[1])
+        rows = block_rows or _BLOCK_FACTOR * default_block_rows(X.shape[1], labels)
         self._block_rows = rows
         self._starts = starts or range(0, X.shape[0], rows)
         self.runs = Runs(self._block_rows, self._starts)

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from skdp._typing import FloatArray, MatrixLike
 from skdp.rows._array import BLOCK_ELEMENTS, Runs, part_starts
+from skdp.rows._classes import Classes
 from skdp.rows._encoder import Encoder
 
 __all__ = ["SparseBlocks"]
@@ -52,6 +53,8 @@ class SparseBlocks:
         self._y = y
         n = self._X.shape[0]
         filled = max(1, self._X.nnz // max(1, n))
+        if isinstance(labels, Classes):
+            filled = max(filled, labels.classes.size)
         self._block_rows = block_rows or min(_MAX_ROWS, 1 + BLOCK_ELEMENTS // filled)
         self._starts = starts or range(0, n, self._block_rows)
         self.runs = Runs(self._block_rows, self._starts)

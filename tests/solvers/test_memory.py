@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from skdp.losses import LogisticLoss
-from skdp.rows import L2Ball, PrivateRows, as_row_blocks
-from skdp.solvers import Objective, minimise
+from skdp.losses import LogisticLoss, SoftmaxLoss
+from skdp.rows import Classes, L2Ball, PrivateRows, as_row_blocks
+from skdp.solvers import MatrixObjective, Objective, minimise
 
 
 def peak_of_solve(X, y, B0=0.5):
@@ -45,6 +45,46 @@ def test_a_wide_sparse_table_stays_sparse():
     y = np.sign(rng.standard_normal(n))
     for held in (X, X.tocsc(), X.tocoo()):
         assert peak_of_solve(held, y) < 5 * size
+
+
+def peak_of_matrix_solve(X, y, n_classes):
+    """Peak traced bytes of encoding, blocks, clipping and solve."""
+    tracemalloc.start()
+    blocks = as_row_blocks(X, y, labels=Classes(range(n_classes)))
+    rows = PrivateRows(blocks, L2Ball(1.0, 0.5))
+    linear = np.full(n_classes * rows.n_coefficients, 0.3)
+    objective = MatrixObjective(rows, SoftmaxLoss(n_classes), 2.0, linear)
+    solution = objective.minimise(gradient_tol=1e-8)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert solution.gradient_norm <= 1e-8
+    return peak
+
+
+@pytest.mark.parametrize("kind", ["C", "float32"])
+def test_extra_memory_of_several_classes_does_not_grow_with_the_columns(kind):
+    rng, n = np.random.default_rng(0), 150_000
+    y = rng.integers(0, 3, n)
+    for d in (3, 20):
+        X = rng.standard_normal((n, d)).astype("f8" if kind == "C" else "f4")
+        # labels and a factor for each row, the copy of a part, and blocks
+        assert peak_of_matrix_solve(X, y, 3) <= 2 * 8 * n + 8 * 2**20 + 8 * 2**20
+
+
+@pytest.mark.parametrize(("n_classes", "d"), [(20, 40), (20, 100), (300, 10), (2_000, 2)], ids=str)
+def test_no_block_holds_rows_times_pairs_of_coefficients(n_classes, d):
+    # rows times coefficients of all classes take 38 to 128 MB
+    rng, n = np.random.default_rng(0), 6_000 if n_classes == 20 else 4_000
+    X, y = rng.standard_normal((n, d)), rng.integers(0, n_classes, n)
+    assert peak_of_matrix_solve(X, y, n_classes) <= 24 * 2**20
+
+
+def test_a_wide_sparse_table_of_several_classes_stays_sparse():
+    rng, n = np.random.default_rng(1), 4_000
+    X = sp.random_array((n, n), density=2.5e-3, random_state=0, format="csr")
+    size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    # coefficients of three classes take as much as the table
+    assert peak_of_matrix_solve(X, rng.integers(0, 3, n), 3) < 12 * size
 
 
 SCRIPT = """
