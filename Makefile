@@ -71,6 +71,7 @@ bench: $(VENV)/.test
 	$(VENV)/bin/python benchmarks/frontier.py
 	$(VENV)/bin/python benchmarks/speed.py
 	$(VENV)/bin/python benchmarks/report_speed.py
+	$(VENV)/bin/python benchmarks/metric_speed.py
 
 clean:
 	rm -rf $(VENV) $(LOWEST)

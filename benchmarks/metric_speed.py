@@ -148,14 +148,14 @@ def report(name, epsilon, found):
     return ratio
 
 
-def main():
+def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tables", nargs="+", default=list(TABLES), choices=TABLES)
     parser.add_argument("--eps", nargs="+", type=float, default=list(EPSILONS))
     parser.add_argument("--runs", type=int, default=11)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--only", nargs=3, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     if options.only:
         warnings.simplefilter("ignore")
         name, epsilon, runs = options.only

@@ -71,7 +71,9 @@ def test_extra_memory_of_several_classes_does_not_grow_with_the_columns(kind):
         assert peak_of_matrix_solve(X, y, 3) <= 2 * 8 * n + 8 * 2**20 + 8 * 2**20
 
 
-@pytest.mark.parametrize(("n_classes", "d"), [(20, 40), (20, 100), (300, 10), (2_000, 2)], ids=str)
+@pytest.mark.parametrize(
+    ("n_classes", "d"), [(20, 40), (20, 100), (300, 10), (2_000, 2)], ids=str
+)
 def test_no_block_holds_rows_times_pairs_of_coefficients(n_classes, d):
     # rows times coefficients of all classes take 38 to 128 MB
     rng, n = np.random.default_rng(0), 6_000 if n_classes == 20 else 4_000
