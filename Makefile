@@ -52,7 +52,7 @@ test-page: $(VENV)/.page
 # what is left out is mathematics, which does not depend on releases; the estimators
 # that are tested here go through all of it
 MATHEMATICS := proofs planted benchmarks samplers random mechanisms accounting audit \
-	constant_work pdp solvers \
+	constant_work pdp solvers losses synthesis \
 	common/test_every_mechanism.py common/test_every_loss.py
 
 test-lowest: $(LOWEST)/.test
