@@ -139,6 +139,18 @@ class MatrixObjective:
         -------
         Solution
             As of :func:`minimise`, at a distance of at most ``gradient_tol / alpha``.
+
+        Notes
+        -----
+        A start and a Hessian are found on parts of the table; gradients and products
+        with the Hessian in single precision lead on from there. What is certified is a
+        gradient in double precision, and steps on such gradients follow where it is
+        too large. Above 1500 coefficients or 128 classes no Hessian is formed.
+
+        Ridge and linear term alone decide on the mean of the classes. Where that mean
+        is larger than their differences by more than about 1e8, as for a very small
+        ``alpha`` under noise, coefficients have too few digits for the tolerance and
+        the steps end at their rounding.
         """
         unit = self.table.unit
         problem = MatrixProblem(
