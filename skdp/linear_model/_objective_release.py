@@ -167,13 +167,8 @@ def row_loss(
         return preconditioned_loss(
             mechanism, cast(PreconditionedRelease, release), rows, rho=rho
         )
+    question: dict[str, Any] = {"kind": kind, "rho": rho, "simultaneous": simultaneous}
     if isinstance(mechanism, SoftmaxPerturbation):
-        return softmax_loss(
-            mechanism,
-            theta.ravel(),
-            rows,
-            kind=kind,
-            rho=rho,
-            simultaneous=simultaneous,
-        )
-    return published_loss(cast(ObjectivePerturbation, mechanism), theta, rows, rho=rho)
+        return softmax_loss(mechanism, theta.ravel(), rows, **question)
+    plain = cast(ObjectivePerturbation, mechanism)
+    return published_loss(plain, theta, rows, **question)

@@ -18,8 +18,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
-import numpy as np
-
 from skdp._typing import FloatArray
 from skdp.accounting import Adjacency, ApproximateDP, Guarantee, PureDP
 from skdp.losses import (
@@ -29,7 +27,7 @@ from skdp.losses import (
     SmoothedQuantileLoss,
     Tilting,
 )
-from skdp.mechanisms._base import AdjacentPair, Mechanism, Release, require
+from skdp.mechanisms._base import AdjacentPair, require
 from skdp.mechanisms._calibration import DOWN
 from skdp.mechanisms._gradient_tol import public_tol
 from skdp.mechanisms._hard_rows import hard_row_pairs
@@ -43,12 +41,11 @@ from skdp.mechanisms._ridge import (
     plan_gaussian,
     plan_pure,
 )
-from skdp.mechanisms._rows_fit import check_rows
 from skdp.mechanisms._smoothing import LatticeSmoothing, check_step
 from skdp.mechanisms._tilt import Tilt
-from skdp.random import RandomSource
+from skdp.mechanisms._tilted_minimiser import TiltedMinimiser
 from skdp.rows import PrivateRows
-from skdp.solvers import Objective, minimise
+from skdp.solvers import Objective, Solution, minimise
 
 __all__ = ["ObjectivePerturbation", "check_conservative"]
 
@@ -57,7 +54,7 @@ _PUBLISHED = "Redberg, Koskela and Wang (2023), with exact smoothing"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
+class ObjectivePerturbation(TiltedMinimiser):
     r"""Minimise a ridge-penalised sum of losses tilted by one noise vector.
 
     The ideal release is the exact minimiser of
@@ -289,57 +286,15 @@ class ObjectivePerturbation(Mechanism[PrivateRows, FloatArray]):
             f"<= {self.gradient_tol:.3g}",
         )
 
-    def release(self, data: PrivateRows, source: RandomSource) -> Release[FloatArray]:
-        """Draw the noise, solve to the public tolerance, smooth, and publish.
-
-        Parameters
-        ----------
-        data : PrivateRows
-            Rows with labels as the loss expects them; clipped to ``radius`` by their
-            own ball.
-        source : RandomSource
-            Where the randomness comes from.
-
-        Returns
-        -------
-        Release
-            ``output`` has shape (n_coefficients,). ``diagnostics`` are NOT private.
-
-        Raises
-        ------
-        ValueError
-            If the public shape or norm bound of ``data`` is not the mechanism's.
-        """
-        check_rows(self, data)
-        b = self.noise_law.draw(self.n_coefficients, source)
-        solution = minimise(self.objective(data, b), gradient_tol=self.gradient_tol)
-        smoothed = self.smoothing.release(solution.x, source)
-        return Release(
-            output=smoothed.output,
-            spent=self.guarantee,
-            diagnostics={
-                "minimiser": solution.x,
-                "gradient_norm": solution.gradient_norm,
-                "n_passes": solution.n_passes,
-            },
-        )
-
     def objective(
         self, data: PrivateRows, linear: FloatArray | None = None
     ) -> Objective:
         """Return J0, or J when the noise vector ``linear`` is given."""
         return Objective(data, self.loss, self.alpha, linear)
 
-    def noise(self, output: FloatArray, data: PrivateRows) -> FloatArray:
-        """Recover ``b = -grad J0(theta)``, the noise that makes ``output`` optimal."""
-        gradient: FloatArray = self.objective(data).gradient(output)
-        return -gradient
-
-    def log_density(self, output: FloatArray, data: PrivateRows) -> float:
-        """Log density of the exact minimiser: noise density times the Jacobian."""
-        gradient, hessian = self.objective(data).gradient_hessian(output)
-        _, log_det = np.linalg.slogdet(hessian)
-        return self.noise_law.log_density(-gradient) + float(log_det)
+    def _minimised(self, data: PrivateRows, linear: FloatArray) -> Solution:
+        objective = self.objective(data, linear)
+        return minimise(objective, gradient_tol=self.gradient_tol)
 
     def hard_pairs(self) -> Iterator[AdjacentPair[PrivateRows]]:
         """Yield saturated clusters for and against one row, and the empty table."""

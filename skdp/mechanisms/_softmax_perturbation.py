@@ -18,8 +18,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-import numpy as np
-
 from skdp._typing import FloatArray
 from skdp.accounting import (
     Adjacency,
@@ -29,22 +27,21 @@ from skdp.accounting import (
     SoftmaxPerturbationDP,
 )
 from skdp.losses import SoftmaxLoss
-from skdp.mechanisms._base import AdjacentPair, Mechanism, Release, require
+from skdp.mechanisms._base import AdjacentPair, require
 from skdp.mechanisms._calibration import DOWN
 from skdp.mechanisms._gradient_tol import public_tol
 from skdp.mechanisms._hard_classes import hard_class_pairs
 from skdp.mechanisms._noise import GaussianNoise, KNormNoise
 from skdp.mechanisms._ridge import GaussianPlan, PurePlan, plan_gaussian, plan_pure
-from skdp.mechanisms._rows_fit import check_rows
 from skdp.mechanisms._smoothing import LatticeSmoothing, check_step
 from skdp.mechanisms._softmax_ridge import (
     pure_softmax_loss,
     softmax_mu,
     softmax_ridge,
 )
-from skdp.random import RandomSource
+from skdp.mechanisms._tilted_minimiser import TiltedMinimiser
 from skdp.rows import PrivateRows
-from skdp.solvers import MatrixObjective
+from skdp.solvers import MatrixObjective, Solution
 
 __all__ = ["SoftmaxPerturbation"]
 
@@ -52,7 +49,7 @@ _SOURCE = "joint bound of several classes, docs/proofs/softmax_perturbation.md"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SoftmaxPerturbation(Mechanism[PrivateRows, FloatArray]):
+class SoftmaxPerturbation(TiltedMinimiser):
     r"""Minimise a ridge-penalised sum of softmax losses tilted by one noise vector.
 
     The ideal release is the exact minimiser of
@@ -263,59 +260,15 @@ class SoftmaxPerturbation(Mechanism[PrivateRows, FloatArray]):
             f"<= {self.gradient_tol:.3g}",
         )
 
-    def release(self, data: PrivateRows, source: RandomSource) -> Release[FloatArray]:
-        """Draw the noise, solve to the public tolerance, smooth, and publish.
-
-        Parameters
-        ----------
-        data : PrivateRows
-            Rows with labels numbered by :class:`skdp.rows.Classes`; clipped to
-            ``radius`` by their own ball.
-        source : RandomSource
-            Where the randomness comes from.
-
-        Returns
-        -------
-        Release
-            ``output`` has shape (n_classes * n_coefficients,), class by class, the
-            intercept's coefficient last in each. ``diagnostics`` are NOT private.
-
-        Raises
-        ------
-        ValueError
-            If the public shape, norm bound or label set of ``data`` is not the
-            mechanism's.
-        """
-        check_rows(self, data)
-        b = self.noise_law.draw(self.size, source)
-        solution = self.objective(data, b).minimise(gradient_tol=self.gradient_tol)
-        smoothed = self.smoothing.release(solution.x, source)
-        return Release(
-            output=smoothed.output,
-            spent=self.guarantee,
-            diagnostics={
-                "minimiser": solution.x,
-                "gradient_norm": solution.gradient_norm,
-                "n_passes": solution.n_passes,
-            },
-        )
-
     def objective(
         self, data: PrivateRows, linear: FloatArray | None = None
     ) -> MatrixObjective:
         """Return J0, or J when the noise vector ``linear`` is given."""
         return MatrixObjective(data, self.loss, self.alpha, linear)
 
-    def noise(self, output: FloatArray, data: PrivateRows) -> FloatArray:
-        """Recover ``B = -grad J0(Theta)``, the noise that makes ``output`` optimal."""
-        gradient: FloatArray = self.objective(data).gradient(output)
-        return -gradient
-
-    def log_density(self, output: FloatArray, data: PrivateRows) -> float:
-        """Log density of the exact minimiser: noise density times the Jacobian."""
-        gradient, hessian = self.objective(data).gradient_hessian(output)
-        _, log_det = np.linalg.slogdet(hessian)
-        return self.noise_law.log_density(-gradient) + float(log_det)
+    def _minimised(self, data: PrivateRows, linear: FloatArray) -> Solution:
+        objective = self.objective(data, linear)
+        return objective.minimise(gradient_tol=self.gradient_tol)
 
     def hard_pairs(self) -> Iterator[AdjacentPair[PrivateRows]]:
         """Yield tables that drive a row to a wrong class, and the empty one."""
